@@ -1,0 +1,220 @@
+//! This file knows how long to wait before the next attempt.
+//!
+//! Why jitter? Clients that failed together and wait the same time fail together again; spread
+//! over the wait, they do not. Before changing this file read "Exponential Backoff And Jitter"
+//! (M. Brooker, AWS, 2015) for the five shapes and gRPC A6 for the growth.
+//!
+//! Two faults are on file again and again elsewhere, and both are excluded by the shape of this
+//! code: the growth saturates in integers and meets the cap at *every* step (no exponent, no
+//! float), and jitter is drawn *inside* `[low, cap]`, never added to a capped value, so that
+//! clients stay spread once they all wait for the cap.
+
+use core::time::Duration;
+
+use crate::num::{times_q16, widen, widen16};
+use crate::rng::scale;
+use crate::{Invalid, Micros, Random};
+
+/// How a delay is spread around its exponential value `raw`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Jitter {
+    /// Uniform over `[initial, min(max, 3 × previous delay)]`; grows by chance, not by multiplier.
+    Decorrelated,
+    /// Uniform over `[raw / 2, raw]`: never at once.
+    Equal,
+    /// Uniform over `[0, raw]`: the least work for a crowd; may be at once.
+    Full,
+    /// Exactly `raw`. Uses no randomness.
+    None,
+    /// Uniform over `[raw − share, min(raw + share, max)]`, the share in thousandths of `raw`,
+    /// 0 to 1000.
+    Proportional(u16),
+}
+
+/// Exponential growth from `initial` to `max` with [`Jitter`].
+///
+/// The delay before retry *n* is drawn around `raw = min(max, initial × multiplier^(n−1))`.
+/// Default: 100 ms doubling to 10 s, ±10 % (the values of grpc-client-kit).
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_core::{Backoff, Growth, Jitter, SmallRng, checked};
+///
+/// const BACKOFF: Backoff =
+///     checked!(Backoff::new(Duration::from_secs(1), Duration::from_secs(5)));
+/// let backoff = checked!(BACKOFF.with_jitter(Jitter::None));
+///
+/// let (mut growth, mut rng) = (Growth::START, SmallRng::seeded(1));
+/// let mut next = || backoff.next_delay(&mut growth, &mut rng).as_duration().as_secs();
+/// assert_eq!([next(), next(), next(), next(), next()], [1, 2, 4, 5, 5]);
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Backoff {
+    initial: Micros,
+    max: Micros,
+    /// 16.16 fixed point.
+    multiplier: u32,
+    shape: Shape,
+}
+
+/// [`Jitter`] as it is computed with: the share as a 16.16 fraction.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+enum Shape {
+    Decorrelated,
+    Equal,
+    Full,
+    None,
+    Proportional { thousandths: u16, share: u32 },
+}
+
+/// How far a backoff has grown. One per call; starts at [`START`](Self::START).
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Growth(u64);
+
+impl Growth {
+    /// Before the first delay.
+    pub const START: Self = Self(0);
+}
+
+impl Backoff {
+    /// 100 ms, × 2, at most 10 s, ±10 %.
+    pub const DEFAULT: Self = Self {
+        initial: Micros::from_millis(100),
+        max: Micros::from_millis(10_000),
+        multiplier: 2 << 16,
+        shape: Shape::Proportional { thousandths: 100, share: 6_553 },
+    };
+
+    /// Doubling from `initial` to at most `max`, ±10 %.
+    ///
+    /// An `initial` of zero never waits. A `max` below `initial` is accepted and wins: every
+    /// delay is then drawn around `max`.
+    ///
+    /// # Errors
+    ///
+    /// Refuses either span at 2^48 µs (8.9 years) or more.
+    pub const fn new(initial: Duration, max: Duration) -> Result<Self, Invalid> {
+        let initial = match Micros::setting("backoff.initial", initial) {
+            Ok(initial) => initial,
+            Err(invalid) => return Err(invalid),
+        };
+        match Micros::setting("backoff.max", max) {
+            Ok(max) => Ok(Self { initial, max, ..Self::DEFAULT }),
+            Err(invalid) => Err(invalid),
+        }
+    }
+
+    /// With this multiplier in thousandths: 2000 doubles, 1600 is gRPC's 1.6, 1000 is constant.
+    ///
+    /// Of no effect with [`Jitter::Decorrelated`].
+    ///
+    /// # Errors
+    ///
+    /// Refuses less than 1000 (delays would shrink) and more than 65,535,000.
+    pub const fn with_multiplier(mut self, thousandths: u32) -> Result<Self, Invalid> {
+        if thousandths < 1_000 || thousandths > 65_535_000 {
+            let rule = "must be from 1000 (constant) to 65535000, in thousandths";
+            return Err(Invalid::new("backoff.multiplier", widen(thousandths), "/1000", rule));
+        }
+        self.multiplier = thousandths_to_q16(thousandths);
+        Ok(self)
+    }
+
+    /// With this spread.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a proportional share above 1000 thousandths: delays would be negative.
+    pub const fn with_jitter(mut self, jitter: Jitter) -> Result<Self, Invalid> {
+        self.shape = match jitter {
+            Jitter::Decorrelated => Shape::Decorrelated,
+            Jitter::Equal => Shape::Equal,
+            Jitter::Full => Shape::Full,
+            Jitter::None => Shape::None,
+            Jitter::Proportional(thousandths) => {
+                if thousandths > 1_000 {
+                    let rule = "must be from 0 to 1000, in thousandths of the delay";
+                    let value = widen16(thousandths);
+                    return Err(Invalid::new("backoff.jitter", value, "/1000", rule));
+                }
+                Shape::Proportional { thousandths, share: share_to_q16(thousandths) }
+            }
+        };
+        Ok(self)
+    }
+
+    /// The first delay, before jitter.
+    pub const fn initial(&self) -> Micros {
+        self.initial
+    }
+
+    /// No delay is longer.
+    pub const fn max(&self) -> Micros {
+        self.max
+    }
+
+    /// The spread.
+    pub const fn jitter(&self) -> Jitter {
+        match self.shape {
+            Shape::Decorrelated => Jitter::Decorrelated,
+            Shape::Equal => Jitter::Equal,
+            Shape::Full => Jitter::Full,
+            Shape::None => Jitter::None,
+            Shape::Proportional { thousandths, .. } => Jitter::Proportional(thousandths),
+        }
+    }
+
+    /// The next delay; moves `growth` one step on and draws at most one random number.
+    pub fn next_delay(&self, growth: &mut Growth, rng: &mut impl Random) -> Micros {
+        let cap = self.max.as_micros();
+        let initial = self.initial.as_micros();
+        let last = growth.0;
+        let grown = if last == 0 { initial } else { times_q16(last, self.multiplier) };
+        let raw = grown.min(cap);
+        let (low, high) = match self.shape {
+            Shape::None => {
+                growth.0 = raw;
+                return Micros::from_micros(raw);
+            }
+            Shape::Full => (0, raw),
+            Shape::Equal => (raw.wrapping_sub(raw >> 1), raw),
+            Shape::Proportional { share, .. } => {
+                let side = times_q16(raw, share);
+                (raw.wrapping_sub(side), raw.wrapping_add(side).min(cap))
+            }
+            Shape::Decorrelated => {
+                let previous = last.max(initial);
+                let reach = previous.wrapping_add(previous << 1).min(cap);
+                (initial.min(cap), reach)
+            }
+        };
+        let delay = low.wrapping_add(scale(high.wrapping_sub(low).wrapping_add(1), rng.next_u32()));
+        growth.0 = if matches!(self.shape, Shape::Decorrelated) { delay } else { raw };
+        Micros::from_micros(delay)
+    }
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Rounded to the nearest, because 1.6 has no exact 16.16 value.
+#[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
+const fn thousandths_to_q16(thousandths: u32) -> u32 {
+    let whole = thousandths / 1_000;
+    let rest = thousandths % 1_000;
+    (whole << 16).wrapping_add((rest.wrapping_mul(65_536).wrapping_add(500)) / 1_000)
+}
+
+/// Rounded down, so that the range is never wider than asked for.
+#[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
+#[expect(clippy::as_conversions, reason = "`From` is not const; it widens")]
+const fn share_to_q16(thousandths: u16) -> u32 {
+    (thousandths as u32).wrapping_mul(65_536) / 1_000
+}

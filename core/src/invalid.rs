@@ -1,0 +1,99 @@
+//! This file knows how a wrong setting is refused: with the field, the value and what would be
+//! right.
+
+use core::fmt;
+
+/// A setting that was refused when its policy was built.
+///
+/// Policies are checked once, where they are built or loaded, so that no machine ever has to clamp
+/// or guess: a zero that means "never", a share above 100 % or an endless duration cannot get past
+/// the constructor.
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_core::Backoff;
+///
+/// let refused = Backoff::new(Duration::MAX, Duration::from_secs(10)).unwrap_err();
+/// assert_eq!(refused.field(), "backoff.initial");
+/// assert_eq!(
+///     refused.to_string(),
+///     "backoff.initial = 18446744073709551615 µs: must be less than 2^48 µs (8.9 years)"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Invalid {
+    field: &'static str,
+    value: u64,
+    unit: &'static str,
+    rule: &'static str,
+}
+
+impl Invalid {
+    /// Refuses `value` of `field`; `unit` is printed behind the number, `rule` says what is right.
+    ///
+    /// For adapters that check settings of their own the same way.
+    pub const fn new(
+        field: &'static str,
+        value: u64,
+        unit: &'static str,
+        rule: &'static str,
+    ) -> Self {
+        Self { field, value, unit, rule }
+    }
+
+    /// The setting, as `block.name`.
+    pub const fn field(&self) -> &'static str {
+        self.field
+    }
+
+    /// The value that was refused, in [`unit`](Self::unit)s, saturated to 64 bits.
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// The unit of [`value`](Self::value) as printed behind it; empty for plain numbers.
+    pub const fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// What would be right.
+    pub const fn rule(&self) -> &'static str {
+        self.rule
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}{}: {}", self.field, self.value, self.unit, self.rule)
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+/// Unwraps a policy's constructor in a `const` or `static`; a wrong setting does not compile.
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_core::{Backoff, checked};
+///
+/// static GENTLE: Backoff =
+///     checked!(Backoff::new(Duration::from_millis(200), Duration::from_secs(30)));
+/// ```
+///
+/// ```compile_fail
+/// use core::time::Duration;
+/// use evenkeel_core::{Backoff, checked};
+///
+/// const WRONG: Backoff = checked!(Backoff::new(Duration::MAX, Duration::from_secs(30)));
+/// # let _ = WRONG;
+/// ```
+#[macro_export]
+macro_rules! checked {
+    ($policy:expr) => {
+        match $policy {
+            Ok(policy) => policy,
+            Err(invalid) => panic!("{}", invalid.rule()),
+        }
+    };
+}
