@@ -170,6 +170,22 @@ impl<T: Trip> BreakerPolicy<T> {
         Ok(self)
     }
 
+    /// The same settings with another rule.
+    pub const fn with_trip<U: Trip>(self, trip: U) -> BreakerPolicy<U> {
+        BreakerPolicy {
+            trip,
+            failures: self.failures,
+            slow_after: self.slow_after,
+            open_for: self.open_for,
+            max_open: self.max_open,
+            growth: self.growth,
+            jitter: self.jitter,
+            seed: self.seed,
+            max_trials: self.max_trials,
+            successes_to_close: self.successes_to_close,
+        }
+    }
+
     /// The rule that opens it.
     pub const fn trip(&self) -> &T {
         &self.trip
