@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use crate::num::{times_q16, widen, widen16};
+use crate::num::{share_to_q16, thousandths_to_q16, times_q16, widen, widen16};
 use crate::rng::scale;
 use crate::{Invalid, Micros, Random};
 
@@ -202,19 +202,4 @@ impl Default for Backoff {
     fn default() -> Self {
         Self::DEFAULT
     }
-}
-
-/// Rounded to the nearest, because 1.6 has no exact 16.16 value.
-#[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
-const fn thousandths_to_q16(thousandths: u32) -> u32 {
-    let whole = thousandths / 1_000;
-    let rest = thousandths % 1_000;
-    (whole << 16).wrapping_add((rest.wrapping_mul(65_536).wrapping_add(500)) / 1_000)
-}
-
-/// Rounded down, so that the range is never wider than asked for.
-#[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
-#[expect(clippy::as_conversions, reason = "`From` is not const; it widens")]
-const fn share_to_q16(thousandths: u16) -> u32 {
-    (thousandths as u32).wrapping_mul(65_536) / 1_000
 }

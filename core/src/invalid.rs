@@ -79,6 +79,7 @@ impl core::error::Error for Invalid {}
 ///
 /// static GENTLE: Backoff =
 ///     checked!(Backoff::new(Duration::from_millis(200), Duration::from_secs(30)));
+/// assert_eq!(GENTLE.initial().as_duration(), Duration::from_millis(200));
 /// ```
 ///
 /// ```compile_fail

@@ -1,8 +1,81 @@
-//! Retries, deadlines, budgets and circuit breakers as pure state machines.
+//! Retries, deadlines, budgets and circuit breakers as pure state machines: they decide the same
+//! way on a server and on a microcontroller, and can be tested without waiting.
+//!
+//! A call is a machine with one next action. This crate says **what** and **when**; a driver does
+//! it. The whole of a driver is a loop with three arms:
+//!
+//! ```
+//! use evenkeel_core::{Action, Call, CallPolicy, Clock, Deadline, Instant, Outcome, Single};
+//!
+//! # struct MyClock(std::cell::Cell<u64>);
+//! # impl Clock for MyClock { fn now(&self) -> Instant { Instant::from_micros(self.0.get()) } }
+//! # let clock = MyClock(0.into());
+//! # let sleep_until = |at: Instant| clock.0.set(at.as_micros());
+//! # let mut replies = [Err("connection reset"), Ok("hello")].into_iter();
+//! # let mut send = |_attempt: &evenkeel_core::Attempt| replies.next().unwrap();
+//! static POLICY: CallPolicy = CallPolicy::DEFAULT;
+//! let mut upstream = Single::new(&POLICY);
+//!
+//! let mut reply = Err("not sent");
+//! let mut call = Call::new(POLICY.deadline(clock.now(), Deadline::NONE), 7);
+//! let reason = loop {
+//!     match call.poll(clock.now(), &mut upstream) {
+//!         Action::Attempt(attempt) => {
+//!             reply = send(&attempt); // until attempt.deadline()
+//!             let outcome = match reply {
+//!                 Ok(_) => Outcome::success(),
+//!                 Err(_) => Outcome::unavailable(),
+//!             };
+//!             call.complete(clock.now(), &mut upstream, attempt, outcome);
+//!         }
+//!         Action::WaitUntil(at) => sleep_until(at),
+//!         Action::Finish(reason) => break reason,
+//!     }
+//! };
+//! assert_eq!(reply, Ok("hello"));
+//! # assert_eq!((reason, call.attempts()), (evenkeel_core::StopReason::Succeeded, 2));
+//! ```
+//!
+//! # The picture
+//!
+//! ```text
+//!                 poll ──▶ Attempt │ WaitUntil │ Finish
+//!   driver ◀────────────────────────────────────────────── Call
+//!     │           complete ──▶ Retry │ StillTrying │ Stop    │ lent for one step
+//!     ▼                                                      ▼
+//!   the wire                              Upstream: policy, breakers, throttle
+//! ```
+//!
+//! # What this crate does not do
+//!
+//! It reads no clock, makes no randomness, starts no timer and sends nothing. It does not
+//! allocate, lock, log or call back. Requests, replies and errors never enter it: an attempt's end
+//! is an [`Outcome`]. It has no floats, no division on any path, and no panic that any input can
+//! reach. There is one type of instant and one of span, and no generic clock.
+//!
+//! # Laws
+//!
+//! Each is a test of the same name in the workspace's `tests` package. Of a call:
+//! `time_moves_on`, `attempts_are_bounded`, `no_attempt_outlives_the_call`,
+//! `no_wait_outlives_the_call`, `polling_twice_changes_nothing`, `the_end_is_final`,
+//! `a_late_answer_changes_nothing`, `same_seed_same_call`, `neighbouring_seeds_are_strangers`,
+//! `a_clock_that_goes_back_stands_still`, `the_last_real_error_survives`. Of a breaker:
+//! `open_admits_nobody_before_retry_at`, `trials_never_exceed_their_limit`,
+//! `a_lost_trial_frees_itself`, `stragglers_change_nothing`, `cancellation_is_no_verdict`,
+//! `getters_change_nothing`. Of a table: `never_more_than_n`,
+//! `a_protecting_circuit_is_never_evicted`, `same_key_same_breaker`. Of a backoff:
+//! `never_above_the_cap`, `jitter_keeps_its_range`, `jitter_survives_at_the_cap`,
+//! `ceilings_never_shrink`. Of a budget: `a_deadline_is_never_widened`, `zero_is_not_none`. Of a
+//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of everything:
+//! `no_panic_is_reachable`, `no_overflow_in_any_profile`.
+//!
+//! # Map
+//!
+//! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
+//! window → retry, throttle, breaker → table, pick → call → event`. Only [`rng`] is public as a
+//! module; everything else is re-exported here.
 #![no_std]
-
-#[cfg(test)]
-extern crate std;
+#![doc(test(attr(deny(warnings))))]
 
 #[macro_use]
 mod invalid;
@@ -10,14 +83,37 @@ mod invalid;
 pub mod rng;
 
 mod backoff;
+mod breaker;
+mod budget;
+mod call;
 mod code;
+mod event;
 mod num;
 mod outcome;
+mod pick;
+mod retry;
+mod table;
+mod throttle;
 mod time;
+mod window;
 
 pub use backoff::{Backoff, Growth, Jitter};
+pub use breaker::{
+    BreakerPolicy, BreakerState, CircuitBreaker, Gate, Passage, Permit, Rejected, Snapshot,
+    Transition,
+};
+pub use budget::{BudgetExhausted, BudgetPolicy, DeadlineBudget};
+pub use call::{Action, Attempt, Call, CallPolicy, Keyed, Next, Single, Upstream};
 pub use code::{Code, CodeSet};
+pub use event::Event;
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
+pub use pick::{Refusal, Target, Tried, pick};
+pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};
+pub use table::BreakerTable;
+pub use throttle::{Throttle, ThrottlePolicy};
 pub use time::{Clock, Deadline, Instant, Micros};
+pub use window::{
+    AnyOf, Bad, Consecutive, LastN, LastNMemory, TimeWindow, TimeWindowMemory, Trip, Verdict,
+};

@@ -13,9 +13,32 @@ pub(crate) const fn widen16(value: u16) -> u64 {
     value as u64
 }
 
+pub(crate) const fn widen8to64(value: u8) -> u64 {
+    value as u64
+}
+
+pub(crate) const fn widen16to_usize(value: u16) -> usize {
+    value as usize
+}
+
+pub(crate) const fn widen_usize(value: usize) -> u64 {
+    value as u64
+}
+
 /// `floor(value * factor / 2^16)`, exact below 2^48 for every factor.
 pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
     let factor = widen(factor);
     let high = (value >> 16).wrapping_mul(factor);
     high.saturating_add((value & 0xffff).wrapping_mul(factor) >> 16)
+}
+
+/// Thousandths as 16.16, rounded to the nearest, because 1.6 has no exact value there.
+pub(crate) const fn thousandths_to_q16(thousandths: u32) -> u32 {
+    let rest = (thousandths % 1_000).wrapping_mul(65_536).wrapping_add(500) / 1_000;
+    ((thousandths / 1_000) << 16).wrapping_add(rest)
+}
+
+/// A share in thousandths as 16.16, rounded down, so that a range is never wider than asked for.
+pub(crate) const fn share_to_q16(thousandths: u16) -> u32 {
+    (thousandths as u32).wrapping_mul(65_536) / 1_000
 }

@@ -6,7 +6,7 @@
 //! passes a mixer, so that neighbouring ids give unrelated streams.
 //!
 //! The generator is Marsaglia's xorshift32 ("Xorshift RNGs", 2003), the mixer the finaliser of
-//! MurmurHash3. Both are a handful of instructions on a Cortex-M0; neither is for secrets.
+//! `MurmurHash3`. Both are a handful of instructions on a Cortex-M0; neither is for secrets.
 
 /// A source of random numbers, such as a hardware generator or [`SmallRng`].
 pub trait Random {

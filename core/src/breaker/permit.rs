@@ -1,0 +1,69 @@
+//! This file knows leave for one attempt, its refusal, and the epochs that tell old leave from
+//! current.
+
+use core::fmt;
+
+use super::Transition;
+use crate::Instant;
+
+/// Leave for one attempt; give it back with [`CircuitBreaker::record`](crate::CircuitBreaker::record).
+///
+/// Only a breaker makes one. Losing it is harmless: its lease ends with the attempt's deadline.
+#[derive(Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use = "a permit that is not recorded is a trial that is waited for"]
+pub struct Permit {
+    epoch: u32,
+    half_opened: bool,
+}
+
+impl Permit {
+    /// Leave that no breaker gave and none remembers: for targets without a breaker.
+    pub const UNTRACKED: Self = Self { epoch: UNTRACKED, half_opened: false };
+
+    /// What giving it changed: the first trial of a period half-opens the breaker.
+    pub const fn transition(&self) -> Option<Transition> {
+        if self.half_opened { Some(Transition::HalfOpened) } else { None }
+    }
+
+    /// Takes it apart for storage; [`of_epoch`](Self::of_epoch) puts it together again.
+    pub(crate) const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) const fn of_epoch(epoch: u32) -> Self {
+        Self { epoch, half_opened: false }
+    }
+
+    pub(super) const fn half_opening(epoch: u32) -> Self {
+        Self { epoch, half_opened: true }
+    }
+}
+
+/// The breaker refused an attempt.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Rejected {
+    /// When it is worth asking again: when the open time ends, or, while trials are under way,
+    /// when their lease does. [`Instant::MAX`] when it was forced open.
+    pub retry_at: Instant,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("circuit breaker is open")
+    }
+}
+
+impl core::error::Error for Rejected {}
+
+/// The epoch after `epoch`. Equality is all that matters, so it may wrap; it skips the one value
+/// that untracked permits carry.
+pub(crate) const fn next_epoch(epoch: u32) -> u32 {
+    match epoch.wrapping_add(1) {
+        UNTRACKED => 0,
+        next => next,
+    }
+}
+
+const UNTRACKED: u32 = u32::MAX;

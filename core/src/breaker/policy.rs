@@ -1,0 +1,243 @@
+//! This file knows the settings of a breaker: when it opens, for how long, and how it closes.
+
+use core::time::Duration;
+
+use crate::num::{times_q16, widen, widen8to64, widen16};
+use crate::rng::{mix, scale};
+use crate::{
+    Code, CodeSet, Consecutive, Deadline, Instant, Invalid, Micros, Report, Trip, Verdict,
+};
+
+/// When a breaker opens, for how long, and what closes it again.
+///
+/// Default (grpc-client-kit): five failures in a row open it for 60 s; then one trial at a time,
+/// and one success closes it. Open times neither grow nor vary unless told to.
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_core::{BreakerPolicy, Micros, TimeWindow, checked};
+///
+/// // The default rule, but quick to come back, spread, and patient with a peer that stays away.
+/// const QUICK: BreakerPolicy = checked!(
+///     checked!(BreakerPolicy::DEFAULT.with_open_for(Duration::from_secs(5)))
+///         .with_growth(2_000, Duration::from_secs(60))
+/// );
+/// // Half the calls of the last ten seconds.
+/// const SHARE: BreakerPolicy<TimeWindow> = BreakerPolicy::new(TimeWindow::DEFAULT);
+/// assert_eq!(QUICK.open_for(), Micros::from_millis(5_000));
+/// assert_eq!(SHARE.max_trials(), 1);
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct BreakerPolicy<T: Trip = Consecutive> {
+    trip: T,
+    failures: CodeSet,
+    slow_after: Micros,
+    open_for: Micros,
+    max_open: Micros,
+    growth: u32,
+    jitter: u32,
+    seed: u32,
+    max_trials: u8,
+    successes_to_close: u8,
+}
+
+impl BreakerPolicy {
+    /// Five failures in a row, open for 60 s, one trial at a time, one success closes.
+    pub const DEFAULT: Self = Self::new(Consecutive::DEFAULT);
+}
+
+impl<T: Trip> BreakerPolicy<T> {
+    /// The rule `trip`, and the defaults for everything else.
+    pub const fn new(trip: T) -> Self {
+        Self {
+            trip,
+            failures: CodeSet::FAILURES,
+            slow_after: Micros::MAX,
+            open_for: Micros::from_millis(60_000),
+            max_open: Micros::SETTING_END,
+            growth: 1 << 16,
+            jitter: 0,
+            seed: 0,
+            max_trials: 1,
+            successes_to_close: 1,
+        }
+    }
+
+    /// With these codes counted as failures.
+    ///
+    /// `OK` and `CANCELLED` are never counted, whatever the set says: a caller who walks away
+    /// says nothing about the peer.
+    pub const fn with_failures(mut self, failures: CodeSet) -> Self {
+        self.failures = failures;
+        self
+    }
+
+    /// With calls longer than `limit` counted as slow, for rules that look at
+    /// [`Bad::SlowCalls`](crate::Bad::SlowCalls). A slow trial reopens the breaker. There is no
+    /// default: how slow is too slow is a fact of the method.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub const fn with_slow_after(mut self, limit: Duration) -> Result<Self, Invalid> {
+        self.slow_after = match Micros::positive_setting("breaker.slow_after", limit) {
+            Ok(limit) => limit,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With this time from opening to the first trial. Zero lets a trial through at once.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 2^48 µs (8.9 years) or more.
+    pub const fn with_open_for(mut self, span: Duration) -> Result<Self, Invalid> {
+        self.open_for = match Micros::setting("breaker.recovery_timeout", span) {
+            Ok(span) => span,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With open times that grow by `thousandths` with every reopening in a row, up to `max_open`;
+    /// a `max_open` below the open time wins.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a factor below 1000 (open times would shrink) or above 65,535,000, and a `max_open`
+    /// of zero or of 2^48 µs (8.9 years) and more.
+    pub const fn with_growth(
+        mut self,
+        thousandths: u32,
+        max_open: Duration,
+    ) -> Result<Self, Invalid> {
+        if thousandths < 1_000 || thousandths > 65_535_000 {
+            let rule = "must be from 1000 (constant) to 65535000, in thousandths";
+            return Err(Invalid::new("breaker.growth", widen(thousandths), "/1000", rule));
+        }
+        self.growth = crate::num::thousandths_to_q16(thousandths);
+        self.max_open = match Micros::positive_setting("breaker.max_open", max_open) {
+            Ok(max_open) => max_open,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With open times spread by ± `thousandths`, drawn from `seed`: a fleet whose members share
+    /// one seed tries again in step, so give each its own.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a share above 1000 thousandths.
+    pub const fn with_open_jitter(mut self, thousandths: u16, seed: u32) -> Result<Self, Invalid> {
+        if thousandths > 1_000 {
+            let rule = "must be from 0 to 1000, in thousandths of the open time";
+            return Err(Invalid::new("breaker.jitter", widen16(thousandths), "/1000", rule));
+        }
+        self.jitter = crate::num::share_to_q16(thousandths);
+        self.seed = seed;
+        Ok(self)
+    }
+
+    /// With this many trials at a time while half-open.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 0: the breaker could never close again.
+    pub const fn with_max_trials(mut self, trials: u8) -> Result<Self, Invalid> {
+        if trials == 0 {
+            let rule = "must be 1 or more trials at a time";
+            return Err(Invalid::new("breaker.half_open_max_calls", 0, "", rule));
+        }
+        self.max_trials = trials;
+        Ok(self)
+    }
+
+    /// With this many successful trials of one half-open period before it closes.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 0: the breaker would close without evidence.
+    pub const fn with_successes_to_close(mut self, successes: u8) -> Result<Self, Invalid> {
+        if successes == 0 {
+            let rule = "must be 1 or more successful trials";
+            let value = widen8to64(successes);
+            return Err(Invalid::new("breaker.successes_to_close", value, "", rule));
+        }
+        self.successes_to_close = successes;
+        Ok(self)
+    }
+
+    /// The rule that opens it.
+    pub const fn trip(&self) -> &T {
+        &self.trip
+    }
+
+    /// Time from opening to the first trial, before growth and jitter.
+    pub const fn open_for(&self) -> Micros {
+        self.open_for
+    }
+
+    /// How many trials may be under way at a time.
+    pub const fn max_trials(&self) -> u8 {
+        self.max_trials
+    }
+
+    /// How many successful trials close it.
+    pub const fn successes_to_close(&self) -> u8 {
+        self.successes_to_close
+    }
+
+    /// What the end of an attempt says to a breaker with this policy.
+    pub fn verdict(&self, report: &Report) -> Verdict {
+        let code = report.outcome.code;
+        let slow = report.took > self.slow_after;
+        if !report.counts() || matches!(code, Code::Cancelled) {
+            return Verdict::Ignored;
+        }
+        match (report.is_success(), slow) {
+            (true, false) => Verdict::Success,
+            (true, true) => Verdict::SlowSuccess,
+            (false, _) if !self.failures.contains(code) => Verdict::Ignored,
+            (false, false) => Verdict::Failure,
+            (false, true) => Verdict::SlowFailure,
+        }
+    }
+
+    /// How long the opening that begins `epoch` lasts, after `reopenings` in a row.
+    pub(super) fn open_time(&self, epoch: u32, reopenings: u8) -> Micros {
+        let cap = self.max_open.as_micros();
+        let mut span = self.open_for.as_micros().min(cap);
+        let mut left = if self.growth > 1 << 16 { reopenings } else { 0 };
+        while left > 0 && span < cap && span > 0 {
+            left = left.saturating_sub(1);
+            span = times_q16(span, self.growth).min(cap);
+        }
+        if self.jitter == 0 {
+            return Micros::from_micros(span);
+        }
+        let side = times_q16(span, self.jitter);
+        let (low, high) = (span.wrapping_sub(side), span.wrapping_add(side).min(cap));
+        let random = mix(self.seed ^ mix(epoch));
+        let width = high.wrapping_sub(low).wrapping_add(1);
+        Micros::from_micros(low.wrapping_add(scale(width, random)))
+    }
+
+    /// Until when an attempt admitted at `now` with this `lease` is waited for: to its deadline,
+    /// or for the open time (a second at least) when it has none.
+    pub(crate) const fn lease_end(&self, now: Instant, lease: Deadline) -> Instant {
+        if lease.is_none() {
+            now.after(self.open_for.longer(Micros::from_millis(1_000)))
+        } else {
+            lease.instant()
+        }
+    }
+}
+
+impl<T: Trip + Default> Default for BreakerPolicy<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}

@@ -1,0 +1,85 @@
+//! This file knows what a call asks its driver to do, and what it answers.
+
+use crate::{Because, Deadline, Instant, StopReason, Target};
+
+/// The one thing to do next.
+#[derive(Debug, Eq, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use = "a call goes on only when its action is carried out"]
+pub enum Action {
+    /// Send the request to [`Attempt::target`] and [`complete`](crate::Call::complete) the
+    /// attempt with what came of it, at [`Attempt::deadline`] at the latest.
+    Attempt(Attempt),
+    /// Return: the last reply or error, and why there will be no other. Final, and stays final.
+    Finish(StopReason),
+    /// Poll again at this instant, or when an attempt has been completed; never before `now`.
+    /// [`Instant::MAX`]: only when an attempt has been completed.
+    WaitUntil(Instant),
+}
+
+/// One attempt that may go out.
+///
+/// Only a call makes one, and it is used once. A driver that loses it costs its target no more
+/// than the attempt's deadline.
+///
+/// ```compile_fail
+/// use evenkeel_core::Attempt;
+///
+/// let forged = Attempt { id: 1 };
+/// ```
+#[derive(Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use = "an attempt that is not completed is waited for until its deadline"]
+pub struct Attempt {
+    pub(super) deadline: Deadline,
+    pub(super) started: Instant,
+    /// Tells the attempts of one call apart, transparent ones included.
+    pub(super) id: u16,
+    pub(super) number: u16,
+    pub(super) target: Target,
+}
+
+impl Attempt {
+    /// Where it goes.
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
+    /// From when on its answer is too late. Never later than the call's deadline.
+    pub const fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    /// 1 for the first attempt. A transparent repetition keeps the number of what it repeats.
+    pub const fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// How many attempts of the call came before; gRPC's `grpc-previous-rpc-attempts`.
+    pub const fn previous(&self) -> u16 {
+        self.number.saturating_sub(1)
+    }
+
+    /// When it was started.
+    pub const fn started(&self) -> Instant {
+        self.started
+    }
+}
+
+/// What follows the end of an attempt.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Next {
+    /// Another attempt.
+    Retry {
+        /// When it starts.
+        at: Instant,
+        /// Why then.
+        because: Because,
+    },
+    /// The call goes on as before: other attempts are under way, or the answer was too late to
+    /// matter.
+    StillTrying,
+    /// The call is over.
+    Stop(StopReason),
+}

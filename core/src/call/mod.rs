@@ -1,0 +1,325 @@
+//! This file knows the order in which everything else is asked, for one call.
+//!
+//! ```text
+//!            admitted                    failed, and worth a retry
+//!   Ready ─────────────▶ Trying ───────────────────────────────────▶ Waiting
+//!     ▲ │ refused           │ succeeded, or not worth one               │
+//!     │ └────────▶ Ended ◀──┘                                           │
+//!     └─────────────────────────── the wait is over ────────────────────┘
+//! ```
+//!
+//! Why one composed machine? Because the interplay is where retry libraries fail: the last sleep
+//! that overruns the deadline, the breaker that counts the caller's impatience, the token that a
+//! waiting retry never paid. Here it is one function of `(state, now, what happened)`, and it is
+//! tested and simulated as it ships.
+
+mod action;
+mod policy;
+mod settle;
+mod stop;
+mod upstream;
+
+pub use action::{Action, Attempt, Next};
+pub use policy::CallPolicy;
+pub use upstream::{Keyed, Single, Upstream};
+
+use stop::Stop;
+
+use crate::{
+    Deadline, Growth, Instant, Micros, Outcome, Permit, SmallRng, StopReason, Target, Tried,
+};
+
+/// One call: all attempts at one request.
+///
+/// State only: no lifetime, no type parameter, 64 bytes with one attempt in flight. Every step
+/// borrows the [`Upstream`] it runs against and the instant it happens at:
+///
+/// * [`poll`](Self::poll) after [`complete`](Self::complete), and when the instant of the last
+///   [`Action::WaitUntil`] has come. At no time is polling wrong: a spurious poll changes nothing.
+/// * [`complete`](Self::complete) when an attempt has ended. At or after the attempt's deadline
+///   its answer is too late, whatever it says.
+/// * [`cancel`](Self::cancel) when the caller goes away.
+///
+/// `IN_FLIGHT` (1 to 8) is how many attempts may be under way at once; hedging uses more than one.
+///
+/// ```
+/// use evenkeel_core::{
+///     Action, Call, CallPolicy, Deadline, Instant, Micros, Outcome, Single, StopReason,
+/// };
+///
+/// static POLICY: CallPolicy = CallPolicy::DEFAULT;
+/// let mut upstream = Single::new(&POLICY);
+/// let mut now = Instant::ZERO;
+///
+/// let mut answers = [Outcome::unavailable(), Outcome::success()].into_iter();
+/// let mut call = Call::new(POLICY.deadline(now, Deadline::NONE), 7);
+/// let reason = loop {
+///     match call.poll(now, &mut upstream) {
+///         Action::Attempt(attempt) => {
+///             now = now + Micros::from_millis(20); // it takes a while
+///             call.complete(now, &mut upstream, attempt, answers.next().unwrap());
+///         }
+///         Action::WaitUntil(at) => now = at,
+///         Action::Finish(reason) => break reason,
+///     }
+/// };
+/// assert_eq!((reason, call.attempts()), (StopReason::Succeeded, 2));
+/// ```
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Call<const IN_FLIGHT: usize = 1> {
+    deadline: Deadline,
+    /// The latest `now` of any step: a clock that goes back stands still.
+    latest: Instant,
+    /// Waiting: when it is over. Trying: when the next hedge is due. Ended: what the reason
+    /// carries.
+    wake: Instant,
+    growth: Growth,
+    flights: [Flight; IN_FLIGHT],
+    rng: SmallRng,
+    tried: Tried,
+    /// Attempts handed out, transparent ones included.
+    started: u16,
+    /// Attempts that count.
+    counted: u16,
+    /// Attempts in a row that were never sent.
+    unsent: u8,
+    /// One bit for each flight: its slice is cut short.
+    short: u8,
+    flags: u8,
+    phase: Phase,
+}
+
+/// An attempt under way; `id` 0 is a free place.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+struct Flight {
+    deadline: Deadline,
+    epoch: u32,
+    target: Target,
+    id: u16,
+}
+
+impl Flight {
+    const FREE: Self = Self { deadline: Deadline::NONE, epoch: 0, target: Target::ONLY, id: 0 };
+
+    const fn permit(&self) -> Permit {
+        Permit::of_epoch(self.epoch)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+enum Phase {
+    Ended(Stop),
+    Ready,
+    Trying,
+    Waiting,
+}
+
+impl Call {
+    /// A call that must be over by `deadline`, with one attempt in flight at a time; `seed`
+    /// decides its jitter.
+    ///
+    /// Give every call a seed of its own ([`SmallRng`] or the operating system make good ones),
+    /// never a reading of a clock.
+    pub const fn new(deadline: Deadline, seed: u32) -> Self {
+        Self::with_room(deadline, seed)
+    }
+}
+
+impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
+    /// Like [`new`](Call::new), with room for `IN_FLIGHT` attempts at once.
+    pub const fn with_room(deadline: Deadline, seed: u32) -> Self {
+        const { assert!(IN_FLIGHT >= 1 && IN_FLIGHT <= 8, "1 to 8 attempts in flight") }
+        Self {
+            deadline,
+            latest: Instant::ZERO,
+            wake: Instant::MAX,
+            growth: Growth::START,
+            flights: [Flight::FREE; IN_FLIGHT],
+            rng: SmallRng::seeded(seed),
+            tried: Tried::NONE,
+            started: 0,
+            counted: 0,
+            unsent: 0,
+            short: 0,
+            flags: 0,
+            phase: Phase::Ready,
+        }
+    }
+
+    /// Waits for an eligible target, until the deadline, instead of giving up without one
+    /// (gRPC's wait-for-ready). Poll again when eligibility changes.
+    pub const fn wait_for_ready(mut self) -> Self {
+        self.flags |= WAIT_FOR_READY;
+        self
+    }
+
+    /// Says that the request cannot be given a second time, because a stream was read or a body is
+    /// too large to keep. Nothing is repeated from here on, not even what was never sent.
+    pub const fn forbid_repeats(&mut self) {
+        self.flags |= NOT_REPLAYABLE;
+    }
+
+    /// The next action. `WaitUntil(at)` is the only source of "when", and `at` is always later
+    /// than `now`.
+    pub fn poll<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
+        let now = self.moved_on(now);
+        self.expire(now, upstream);
+        match self.phase {
+            Phase::Ended(stop) => Action::Finish(self.reason(stop)),
+            Phase::Waiting if now < self.wake => Action::WaitUntil(self.wake),
+            Phase::Waiting | Phase::Ready => self.start(now, upstream),
+            Phase::Trying => self.keep_trying(now, upstream),
+        }
+    }
+
+    /// Says how `attempt` ended, and answers what follows.
+    ///
+    /// At or after the attempt's deadline it is a `DEADLINE_EXCEEDED` of the attempt, whatever
+    /// `outcome` says. If the attempt was given up already, nothing changes.
+    pub fn complete<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        attempt: Attempt,
+        outcome: Outcome,
+    ) -> Next {
+        let now = self.moved_on(now);
+        match self.slot_of(attempt.id) {
+            Some(slot) => self.settle(now, upstream, slot, outcome, now.since(attempt.started)),
+            None => self.standing(),
+        }
+    }
+
+    /// Gives the call up: every attempt under way is no verdict, and its permit goes back.
+    /// A second time changes nothing.
+    pub fn cancel<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
+        let now = self.moved_on(now);
+        if !matches!(self.phase, Phase::Ended(_)) {
+            self.end(now, upstream, StopReason::Cancelled);
+        }
+    }
+
+    /// How many attempts were made that count. With 0 at the end the driver makes the error;
+    /// otherwise the last attempt's own stands.
+    pub const fn attempts(&self) -> u16 {
+        self.counted
+    }
+
+    /// When the call must be over.
+    pub const fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    fn moved_on(&mut self, now: Instant) -> Instant {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    fn start<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
+        let refused = match self.launch(now, upstream) {
+            Ok(attempt) => {
+                self.phase = Phase::Trying;
+                return Action::Attempt(attempt);
+            }
+            Err(refused) => refused,
+        };
+        if self.is_flying() {
+            // What could not be repeated at once is no end while another attempt is under way.
+            self.phase = Phase::Trying;
+            return self.keep_trying(now, upstream);
+        }
+        if matches!(refused, StopReason::NoTarget) && self.has(WAIT_FOR_READY) {
+            self.phase = Phase::Ready;
+            return Action::WaitUntil(self.deadline.instant());
+        }
+        self.end(now, upstream, refused);
+        Action::Finish(refused)
+    }
+
+    fn keep_trying<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
+        if now >= self.wake && self.may_hedge(upstream) {
+            // A hedge that may not go is no end: the others are under way.
+            self.wake = now.after(upstream.policy().hedge_after());
+            if let Ok(attempt) = self.launch(now, upstream) {
+                return Action::Attempt(attempt);
+            }
+        }
+        let mut at = if self.may_hedge(upstream) { self.wake } else { Instant::MAX };
+        for flight in self.flights.iter().filter(|flight| flight.id != 0) {
+            if flight.deadline.is_none() {
+                upstream.renew(now, flight.target, &flight.permit());
+            }
+            at = at.min(flight.deadline.instant());
+        }
+        Action::WaitUntil(at)
+    }
+
+    fn may_hedge<U: Upstream + ?Sized>(&self, upstream: &U) -> bool {
+        let policy = upstream.policy();
+        self.slot_of(0).is_some()
+            && self.counted < policy.retry().max_attempts()
+            && policy.hedge_after() < Micros::MAX
+            && !self.has(NOT_REPLAYABLE)
+    }
+
+    /// Starts an attempt if time, target and breaker allow.
+    fn launch<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+    ) -> Result<Attempt, StopReason> {
+        if self.deadline.is_over(now) {
+            return Err(StopReason::DeadlinePassed);
+        }
+        let Some(slot) = self.slot_of(0).filter(|_| self.started < u16::MAX) else {
+            return Err(StopReason::AttemptsUsedUp);
+        };
+        let limit = Deadline::at(now.after(upstream.policy().attempt_timeout()));
+        let deadline = self.deadline.earlier(limit);
+        let (target, permit) = upstream.admit(now, deadline, self.tried)?;
+        self.started = self.started.saturating_add(1);
+        self.counted = self.counted.saturating_add(1);
+        self.tried = self.tried.with(target);
+        self.wake = now.after(upstream.policy().hedge_after());
+        let mask = short_mask(slot);
+        let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
+        self.short = if cut_short { self.short | mask } else { self.short & !mask };
+        let id = self.started;
+        if let Some(flight) = self.flights.get_mut(slot) {
+            *flight = Flight { deadline, epoch: permit.epoch(), target, id };
+        }
+        Ok(Attempt { deadline, started: now, id, number: self.counted, target })
+    }
+
+    fn slot_of(&self, id: u16) -> Option<usize> {
+        let mut slot = 0;
+        while let Some(flight) = self.flights.get(slot) {
+            if flight.id == id {
+                return Some(slot);
+            }
+            slot = slot.wrapping_add(1);
+        }
+        None
+    }
+
+    fn is_flying(&self) -> bool {
+        self.flights.iter().any(|flight| flight.id != 0)
+    }
+
+    const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+fn short_mask(slot: usize) -> u8 {
+    1u8.wrapping_shl(u32::try_from(slot).unwrap_or(0))
+}
+
+const REFUSED_ONCE: u8 = 1;
+const NOT_REPLAYABLE: u8 = 1 << 1;
+const WAIT_FOR_READY: u8 = 1 << 2;
+
+const _: () = assert!(size_of::<Call>() <= 64, "a call is paid for per request");

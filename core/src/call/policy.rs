@@ -1,0 +1,153 @@
+//! This file knows the settings of a call: its time, and what is done with its failures.
+
+use core::time::Duration;
+
+use crate::{Deadline, Instant, Invalid, Micros, RetryPolicy};
+
+/// What every call to one method of an upstream may do.
+///
+/// Default (grpc-client-kit): 10 s for the whole call, no limit per attempt, and the default
+/// [`RetryPolicy`].
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_core::{CallPolicy, RetryPolicy, checked};
+///
+/// static POLICY: CallPolicy =
+///     checked!(CallPolicy::DEFAULT.with_timeout(Duration::from_secs(2)))
+///         .with_retry(checked!(RetryPolicy::DEFAULT.with_max_attempts(4)));
+/// assert_eq!(POLICY.retry().max_attempts(), 4);
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CallPolicy {
+    timeout: Micros,
+    attempt_timeout: Micros,
+    short_slice: Micros,
+    hedge_after: Micros,
+    retry: RetryPolicy,
+}
+
+impl CallPolicy {
+    /// 10 s, three attempts.
+    pub const DEFAULT: Self = Self {
+        timeout: Micros::from_millis(10_000),
+        attempt_timeout: Micros::MAX,
+        short_slice: Micros::from_millis(100),
+        hedge_after: Micros::MAX,
+        retry: RetryPolicy::DEFAULT,
+    };
+
+    /// With this much time for the whole call, retries included. The caller's own deadline wins
+    /// when it is nearer.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero ("no limit" is [`unbounded`](Self::unbounded)) and 2^48 µs (8.9 years) or
+    /// more.
+    pub const fn with_timeout(mut self, timeout: Duration) -> Result<Self, Invalid> {
+        if timeout.is_zero() {
+            let rule = "must be longer than zero; for no limit say none (CallPolicy::unbounded)";
+            return Err(Invalid::new("timeout.default", 0, " µs", rule));
+        }
+        self.timeout = match Micros::setting("timeout.default", timeout) {
+            Ok(timeout) => timeout,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// Without a limit of its own: only the caller's deadline bounds a call.
+    pub const fn unbounded(mut self) -> Self {
+        self.timeout = Micros::MAX;
+        self
+    }
+
+    /// With this limit for each attempt. Its expiry is a `DEADLINE_EXCEEDED` *of the attempt*, and
+    /// is retried when that code is in the set and time is left.
+    ///
+    /// Without a deadline for the call the worst case is attempts × this + the waits.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub const fn with_attempt_timeout(mut self, limit: Duration) -> Result<Self, Invalid> {
+        self.attempt_timeout = match Micros::positive_setting("retry.attempt_timeout", limit) {
+            Ok(limit) => limit,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With this slice regarded as too short to judge a target by: an attempt that was given less
+    /// and ran into our own deadline is no failure to its breaker. Default 100 ms; never more than
+    /// the method's own timeouts, which are what it is normally given. Zero judges every slice.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 2^48 µs (8.9 years) or more.
+    pub const fn with_short_slice(mut self, slice: Duration) -> Result<Self, Invalid> {
+        self.short_slice = match Micros::setting("breaker.short_slice", slice) {
+            Ok(slice) => slice,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With another attempt started whenever the last has not answered for this long. Only a
+    /// [`Call`](crate::Call) with room for more than one in flight does so, and only methods that
+    /// may be executed twice should be given such a policy.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 2^48 µs (8.9 years) or more.
+    pub const fn with_hedge_after(mut self, delay: Duration) -> Result<Self, Invalid> {
+        self.hedge_after = match Micros::setting("hedging.delay", delay) {
+            Ok(delay) => delay,
+            Err(invalid) => return Err(invalid),
+        };
+        Ok(self)
+    }
+
+    /// With these rules for failures.
+    pub const fn with_retry(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// The deadline of a call that starts at `now`: the nearer of the policy's and the caller's.
+    pub const fn deadline(&self, now: Instant, caller: Deadline) -> Deadline {
+        Deadline::at(now.after(self.timeout)).earlier(caller)
+    }
+
+    /// The time of a whole call, [`Micros::MAX`] for no limit.
+    pub const fn timeout(&self) -> Micros {
+        self.timeout
+    }
+
+    /// The limit for each attempt, [`Micros::MAX`] for none.
+    pub const fn attempt_timeout(&self) -> Micros {
+        self.attempt_timeout
+    }
+
+    /// The rules for failures.
+    pub const fn retry(&self) -> &RetryPolicy {
+        &self.retry
+    }
+
+    pub(super) const fn hedge_after(&self) -> Micros {
+        self.hedge_after
+    }
+
+    /// Whether an attempt with this slice is cut shorter than attempts normally are.
+    pub(super) const fn cuts_short(&self, slice: Micros) -> bool {
+        let normal = self.short_slice.shorter(self.attempt_timeout).shorter(self.timeout);
+        slice.as_micros() < normal.as_micros()
+    }
+}
+
+impl Default for CallPolicy {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

@@ -1,0 +1,134 @@
+//! This file knows what the end of an attempt means for its call.
+
+use super::{Call, Flight, NOT_REPLAYABLE, Next, Phase, REFUSED_ONCE, Upstream, short_mask};
+use crate::retry::Progress;
+use crate::{Because, Code, Instant, Micros, Outcome, Report, Sent, StopReason, Weight};
+
+impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
+    /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
+    pub(super) fn expire<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
+        let mut slot = 0;
+        while let Some(flight) = self.flights.get(slot) {
+            if flight.id != 0 && flight.deadline.is_over(now) {
+                let lost = Outcome::new(Code::DeadlineExceeded);
+                self.settle(now, upstream, slot, lost, Micros::MAX);
+            }
+            slot = slot.wrapping_add(1);
+        }
+    }
+
+    /// Ends the flight in `slot`, books it, and decides what follows.
+    pub(super) fn settle<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        slot: usize,
+        answer: Outcome,
+        took: Micros,
+    ) -> Next {
+        let Some(flight) = self.flights.get_mut(slot) else { return self.standing() };
+        let ended = core::mem::replace(flight, Flight::FREE);
+        let too_late = ended.deadline.is_over(now);
+        let outcome = if too_late { Outcome::new(Code::DeadlineExceeded) } else { answer };
+        let weight = if self.repeats_at_once(&outcome) {
+            Weight::Transparent
+        } else if too_late && self.short & short_mask(slot) != 0 {
+            Weight::CutShort
+        } else {
+            Weight::Counts
+        };
+        let report = Report { outcome, took, weight };
+        upstream.record(now, ended.target, ended.permit(), &report);
+        if matches!(weight, Weight::Transparent) {
+            self.counted = self.counted.saturating_sub(1);
+            self.phase = Phase::Ready;
+            return Next::Retry { at: now, because: Because::Transparent };
+        }
+        self.decide(now, upstream, &report)
+    }
+
+    /// Whether it is certain that nothing was executed, and this is repeated without asking the
+    /// retry policy: never sent, at most three times in a row; refused, once per call.
+    fn repeats_at_once(&mut self, outcome: &Outcome) -> bool {
+        if matches!(outcome.code, Code::Ok) || self.has(NOT_REPLAYABLE) {
+            return false;
+        }
+        match outcome.sent {
+            Sent::Never => {
+                self.unsent = self.unsent.saturating_add(1);
+                self.unsent <= MAX_UNSENT_IN_A_ROW
+            }
+            Sent::Refused => {
+                self.unsent = 0;
+                let first = !self.has(REFUSED_ONCE);
+                self.flags |= REFUSED_ONCE;
+                first
+            }
+            Sent::Maybe | Sent::NotConnected => {
+                self.unsent = 0;
+                false
+            }
+        }
+    }
+
+    fn decide<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        report: &Report,
+    ) -> Next {
+        if report.is_success() {
+            return self.end(now, upstream, StopReason::Succeeded);
+        }
+        let so_far = Progress { attempts: self.counted, replayable: !self.has(NOT_REPLAYABLE) };
+        let wanted = upstream.policy().retry().wants(&report.outcome, so_far);
+        if self.is_flying() && !matches!(wanted, Err(StopReason::NotRetryable)) {
+            return Next::StillTrying;
+        }
+        if let Err(reason) = wanted {
+            return self.end(now, upstream, reason);
+        }
+        if !upstream.retry_allowed(now) {
+            return self.end(now, upstream, StopReason::Throttled);
+        }
+        let retry = upstream.policy().retry();
+        let failed = &report.outcome;
+        match retry.schedule(now, failed, self.deadline, &mut self.growth, &mut self.rng) {
+            Ok((at, because)) => {
+                self.wake = at;
+                self.phase = Phase::Waiting;
+                Next::Retry { at, because }
+            }
+            Err(reason) => self.end(now, upstream, reason),
+        }
+    }
+
+    /// Ends the call; what is still under way is given up without a verdict.
+    pub(super) fn end<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        reason: StopReason,
+    ) -> Next {
+        for flight in &mut self.flights {
+            let given_up = core::mem::replace(flight, Flight::FREE);
+            if given_up.id != 0 {
+                upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
+            }
+        }
+        self.phase = Phase::Ended(self.keep(reason));
+        Next::Stop(reason)
+    }
+
+    /// Where the call stands, for an answer that came too late to matter.
+    pub(super) fn standing(&self) -> Next {
+        match self.phase {
+            Phase::Ended(stop) => Next::Stop(self.reason(stop)),
+            Phase::Ready | Phase::Trying | Phase::Waiting => Next::StillTrying,
+        }
+    }
+}
+
+/// gRPC A6 repeats without end what never left the client. A connector that fails at once would
+/// then spin until the deadline (grpc-go #5503), so it is bounded here.
+const MAX_UNSENT_IN_A_ROW: u8 = 3;

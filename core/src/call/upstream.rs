@@ -1,0 +1,249 @@
+//! This file knows what a call borrows for one step: the [`Upstream`], and the two smallest.
+
+use crate::{
+    BreakerPolicy, BreakerTable, CallPolicy, CircuitBreaker, Consecutive, Deadline, Instant,
+    Permit, Refusal, Report, Target, Throttle, ThrottlePolicy, Transition, Tried, Trip,
+};
+
+/// What the calls to one service share: the policy, its targets' breakers, the retry throttle.
+///
+/// It is lent to a [`Call`](crate::Call) for one step and never across a wait, so it can be a few
+/// plain values, the inside of a critical section, or a handle to a pool of atomics. The call asks
+/// for a target only when an attempt really goes out, and books every attempt it started exactly
+/// once, on the target it used.
+pub trait Upstream {
+    /// The policy of the call.
+    fn policy(&self) -> &CallPolicy;
+
+    /// A target for the next attempt, and leave to use it until `lease`: untried ones first,
+    /// refusing ones passed over ([`pick`](crate::pick) does both).
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] when no target may be used.
+    fn admit(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        tried: Tried,
+    ) -> Result<(Target, Permit), Refusal>;
+
+    /// Books the end of an attempt on the breaker of `target` and on the throttle.
+    fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report);
+
+    /// Whether the throttle lets a retry be scheduled. Asked once for each, after the failure was
+    /// booked.
+    fn retry_allowed(&mut self, _now: Instant) -> bool {
+        true
+    }
+
+    /// Says that an attempt without a deadline is still under way, so that its lease holds.
+    fn renew(&mut self, _now: Instant, _target: Target, _permit: &Permit) {}
+}
+
+impl<U: Upstream + ?Sized> Upstream for &mut U {
+    fn policy(&self) -> &CallPolicy {
+        (**self).policy()
+    }
+
+    fn admit(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        tried: Tried,
+    ) -> Result<(Target, Permit), Refusal> {
+        (**self).admit(now, lease, tried)
+    }
+
+    fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report) {
+        (**self).record(now, target, permit, report);
+    }
+
+    fn retry_allowed(&mut self, now: Instant) -> bool {
+        (**self).retry_allowed(now)
+    }
+
+    fn renew(&mut self, now: Instant, target: Target, permit: &Permit) {
+        (**self).renew(now, target, permit);
+    }
+}
+
+/// One target in plain values. Make it anew for each step; it is four references.
+///
+/// ```
+/// use evenkeel_core::{BreakerPolicy, CallPolicy, CircuitBreaker, Single};
+///
+/// static POLICY: CallPolicy = CallPolicy::DEFAULT;
+/// static BREAKER: BreakerPolicy = BreakerPolicy::DEFAULT;
+///
+/// let mut breaker = CircuitBreaker::new();
+/// let upstream = Single::new(&POLICY).with_breaker(&mut breaker, &BREAKER);
+/// assert_eq!(upstream.changed(), None);
+/// ```
+#[derive(Debug)]
+pub struct Single<'a, T: Trip = Consecutive> {
+    policy: &'a CallPolicy,
+    breaker: Option<(&'a mut CircuitBreaker<T>, &'a BreakerPolicy<T>)>,
+    throttle: Option<(&'a mut Throttle, &'a ThrottlePolicy)>,
+    changed: Option<Transition>,
+}
+
+impl<'a> Single<'a> {
+    /// Without a breaker or a throttle.
+    pub const fn new(policy: &'a CallPolicy) -> Self {
+        Self { policy, breaker: None, throttle: None, changed: None }
+    }
+
+    /// With this breaker, of any rule.
+    pub fn with_breaker<T: Trip>(
+        self,
+        breaker: &'a mut CircuitBreaker<T>,
+        policy: &'a BreakerPolicy<T>,
+    ) -> Single<'a, T> {
+        Single {
+            policy: self.policy,
+            breaker: Some((breaker, policy)),
+            throttle: self.throttle,
+            changed: None,
+        }
+    }
+}
+
+impl<'a, T: Trip> Single<'a, T> {
+    /// With this throttle.
+    pub fn with_throttle(mut self, throttle: &'a mut Throttle, policy: &'a ThrottlePolicy) -> Self {
+        self.throttle = Some((throttle, policy));
+        self
+    }
+
+    /// What the steps made with it did to the breaker's state; the last change counts.
+    pub const fn changed(&self) -> Option<Transition> {
+        self.changed
+    }
+}
+
+impl<T: Trip> Upstream for Single<'_, T> {
+    fn policy(&self) -> &CallPolicy {
+        self.policy
+    }
+
+    fn admit(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        _tried: Tried,
+    ) -> Result<(Target, Permit), Refusal> {
+        let Some((breaker, policy)) = &mut self.breaker else {
+            return Ok((Target::ONLY, Permit::UNTRACKED));
+        };
+        let permit = breaker.admit(now, lease, policy)?;
+        self.changed = permit.transition().or(self.changed);
+        Ok((Target::ONLY, permit))
+    }
+
+    fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
+        if let Some((breaker, policy)) = &mut self.breaker {
+            let changed = breaker.record(now, permit, policy.verdict(report), policy);
+            self.changed = changed.or(self.changed);
+        }
+        if let Some((throttle, policy)) = &mut self.throttle {
+            throttle.record(report, self.policy.retry().codes(), policy);
+        }
+    }
+
+    fn retry_allowed(&mut self, _now: Instant) -> bool {
+        match &mut self.throttle {
+            Some((throttle, policy)) => throttle.allow(policy),
+            None => true,
+        }
+    }
+
+    fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {
+        if let Some((breaker, policy)) = &mut self.breaker {
+            breaker.renew(now, permit, policy);
+        }
+    }
+}
+
+/// One target whose breaker lives in a [`BreakerTable`], under a key of the caller's choice: a
+/// method, a sensor's address.
+///
+/// ```
+/// use evenkeel_core::{BreakerPolicy, BreakerTable, CallPolicy, Keyed};
+///
+/// static POLICY: CallPolicy = CallPolicy::DEFAULT;
+/// static BREAKER: BreakerPolicy = BreakerPolicy::DEFAULT;
+///
+/// let mut table = BreakerTable::<u16, 8>::new();
+/// let upstream = Keyed::new(0x48, &POLICY, &mut table, &BREAKER);
+/// assert_eq!(upstream.changed(), None);
+/// ```
+#[derive(Debug)]
+pub struct Keyed<'a, K, const N: usize, T: Trip = Consecutive> {
+    key: K,
+    policy: &'a CallPolicy,
+    table: &'a mut BreakerTable<K, N, T>,
+    breaker: &'a BreakerPolicy<T>,
+    throttle: Option<(&'a mut Throttle, &'a ThrottlePolicy)>,
+    changed: Option<Transition>,
+}
+
+impl<'a, K, const N: usize, T: Trip> Keyed<'a, K, N, T> {
+    /// With the breaker of `key` in `table`, and no throttle.
+    pub const fn new(
+        key: K,
+        policy: &'a CallPolicy,
+        table: &'a mut BreakerTable<K, N, T>,
+        breaker: &'a BreakerPolicy<T>,
+    ) -> Self {
+        Self { key, policy, table, breaker, throttle: None, changed: None }
+    }
+
+    /// With this throttle.
+    pub fn with_throttle(mut self, throttle: &'a mut Throttle, policy: &'a ThrottlePolicy) -> Self {
+        self.throttle = Some((throttle, policy));
+        self
+    }
+
+    /// What the steps made with it did to the breaker's state; the last change counts.
+    pub const fn changed(&self) -> Option<Transition> {
+        self.changed
+    }
+}
+
+impl<K: Copy + Eq, const N: usize, T: Trip> Upstream for Keyed<'_, K, N, T> {
+    fn policy(&self) -> &CallPolicy {
+        self.policy
+    }
+
+    fn admit(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        _tried: Tried,
+    ) -> Result<(Target, Permit), Refusal> {
+        let permit = self.table.admit(now, self.key, lease, self.breaker)?;
+        self.changed = permit.transition().or(self.changed);
+        Ok((Target::ONLY, permit))
+    }
+
+    fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
+        let verdict = self.breaker.verdict(report);
+        let changed = self.table.record(now, self.key, permit, verdict, self.breaker);
+        self.changed = changed.or(self.changed);
+        if let Some((throttle, policy)) = &mut self.throttle {
+            throttle.record(report, self.policy.retry().codes(), policy);
+        }
+    }
+
+    fn retry_allowed(&mut self, _now: Instant) -> bool {
+        match &mut self.throttle {
+            Some((throttle, policy)) => throttle.allow(policy),
+            None => true,
+        }
+    }
+
+    fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {
+        self.table.renew(now, self.key, permit, self.breaker);
+    }
+}

@@ -1,0 +1,59 @@
+//! This file knows one word for everything a step can return, for logs, metrics and simulators.
+//!
+//! Machines return what they changed and call nothing back; whoever drives them turns it into an
+//! event once nothing is lent any more.
+
+use crate::{BudgetExhausted, Next, Rejected, StopReason, Transition};
+
+/// Something that happened in a step.
+///
+/// ```
+/// use evenkeel_core::{Event, StopReason, Transition};
+///
+/// assert_eq!(Event::from(Transition::Opened), Event::Breaker(Transition::Opened));
+/// assert_eq!(Event::from(StopReason::Succeeded), Event::Stopped(StopReason::Succeeded));
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Event {
+    /// A breaker changed its state.
+    Breaker(Transition),
+    /// A request's time was spent before a call was made.
+    Budget(BudgetExhausted),
+    /// An attempt ended; this is what follows.
+    Ended(Next),
+    /// A breaker refused an attempt.
+    Rejected(Rejected),
+    /// A call goes no further.
+    Stopped(StopReason),
+}
+
+impl From<Transition> for Event {
+    fn from(transition: Transition) -> Self {
+        Self::Breaker(transition)
+    }
+}
+
+impl From<BudgetExhausted> for Event {
+    fn from(exhausted: BudgetExhausted) -> Self {
+        Self::Budget(exhausted)
+    }
+}
+
+impl From<Next> for Event {
+    fn from(next: Next) -> Self {
+        Self::Ended(next)
+    }
+}
+
+impl From<Rejected> for Event {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+impl From<StopReason> for Event {
+    fn from(reason: StopReason) -> Self {
+        Self::Stopped(reason)
+    }
+}

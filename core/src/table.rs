@@ -1,0 +1,246 @@
+//! This file knows a bounded number of breakers by key.
+//!
+//! Why bounded? Keys come from data (method names, device ids), and a map that only grows is an
+//! outage with a long fuse. And why never evict an open circuit? Because a flood of fresh keys
+//! would then reopen the gates to a peer that is known to be down.
+//!
+//! The cousin of smoltcp's neighbour cache: a linear table, all zero when empty (so that it lives
+//! in `.bss`), slots overwritten in place. Meant for a handful of keys; every call walks it once,
+//! at roughly 10 instructions per slot. A server uses the hashed table of `evenkeel-std`.
+
+use crate::breaker::next_epoch;
+use crate::{
+    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Permit, Rejected, Snapshot,
+    Transition, Trip, Verdict,
+};
+
+/// At most `N` breakers, by key.
+///
+/// A new key takes a free slot, or that of the least recently used closed breaker with nothing
+/// counted, or that of the least recently used closed one. A breaker that protects (open,
+/// half-open or forced) is never evicted, nor is one with an attempt under way. When no slot can
+/// be had the newcomer is let through untracked, and counted in [`untracked`](Self::untracked).
+///
+/// ```
+/// use evenkeel_core::{
+///     BreakerPolicy, BreakerTable, Consecutive, Deadline, Instant, Verdict, checked,
+/// };
+///
+/// const POLICY: BreakerPolicy = BreakerPolicy::new(checked!(Consecutive::new(1)));
+/// static mut _IN_BSS: BreakerTable<u16, 8> = BreakerTable::new();
+///
+/// let mut table = BreakerTable::<u16, 8>::new();
+/// let now = Instant::ZERO;
+/// let permit = table.admit(now, 7, Deadline::NONE, &POLICY).unwrap();
+/// table.record(now, 7, permit, Verdict::Failure, &POLICY);
+/// assert!(table.admit(now, 7, Deadline::NONE, &POLICY).is_err());
+/// assert!(table.admit(now, 8, Deadline::NONE, &POLICY).is_ok(), "keys do not meet");
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
+    keys: [Option<K>; N],
+    breakers: [CircuitBreaker<T>; N],
+    /// When each slot was last looked up, in lookups.
+    used: [u32; N],
+    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up.
+    busy_until: [u32; N],
+    lookups: u32,
+    /// Above every epoch an evicted breaker ever had, so that a permit it gave means nothing to
+    /// its key's next breaker.
+    first_epoch: u32,
+    untracked: u32,
+}
+
+impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
+    /// An empty table; all zero in memory.
+    pub const fn new() -> Self {
+        Self {
+            keys: [None; N],
+            breakers: [const { CircuitBreaker::closed() }; N],
+            used: [0; N],
+            busy_until: [0; N],
+            lookups: 0,
+            first_epoch: 0,
+            untracked: 0,
+        }
+    }
+
+    /// Asks the breaker of `key` for leave, as [`CircuitBreaker::admit`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] when that breaker refuses.
+    pub fn admit(
+        &mut self,
+        now: Instant,
+        key: K,
+        lease: Deadline,
+        policy: &BreakerPolicy<T>,
+    ) -> Result<Permit, Rejected> {
+        let Some(slot) = self.find_or_insert(now, key) else {
+            self.untracked = self.untracked.saturating_add(1);
+            return Ok(Permit::UNTRACKED);
+        };
+        let Some(breaker) = self.breakers.get_mut(slot) else { return Ok(Permit::UNTRACKED) };
+        let permit = breaker.admit(now, lease, policy)?;
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = coarse_up(policy.lease_end(now, lease)).max(*busy_until);
+        }
+        Ok(permit)
+    }
+
+    /// Books how an attempt of `key` ended, as [`CircuitBreaker::record`] does.
+    pub fn record(
+        &mut self,
+        now: Instant,
+        key: K,
+        permit: Permit,
+        verdict: Verdict,
+        policy: &BreakerPolicy<T>,
+    ) -> Option<Transition> {
+        self.get_mut(key)?.record(now, permit, verdict, policy)
+    }
+
+    /// Prolongs the lease of a trial of `key`, as [`CircuitBreaker::renew`] does.
+    pub fn renew(&mut self, now: Instant, key: K, permit: &Permit, policy: &BreakerPolicy<T>) {
+        let Some(slot) = self.find(key) else { return };
+        if let Some(breaker) = self.breakers.get_mut(slot) {
+            breaker.renew(now, permit, policy);
+        }
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = coarse_up(policy.lease_end(now, Deadline::NONE)).max(*busy_until);
+        }
+    }
+
+    /// The breaker of `key`, if there is one; for manual control. No use in the sense of eviction.
+    pub fn get_mut(&mut self, key: K) -> Option<&mut CircuitBreaker<T>> {
+        let slot = self.find(key)?;
+        self.breakers.get_mut(slot)
+    }
+
+    /// The breaker of `key`, if there is one.
+    pub fn get(&self, key: K) -> Option<&CircuitBreaker<T>> {
+        self.breakers.get(self.find(key)?)
+    }
+
+    /// What every breaker looks like, in no particular order.
+    pub fn snapshots(&self) -> impl Iterator<Item = (K, Snapshot)> {
+        let entries = self.keys.iter().zip(&self.breakers);
+        entries.filter_map(|(key, breaker)| Some(((*key)?, breaker.snapshot())))
+    }
+
+    /// How many keys have a breaker; `N` at most.
+    pub fn len(&self) -> usize {
+        self.keys.iter().flatten().count()
+    }
+
+    /// Whether no key has one.
+    pub fn is_empty(&self) -> bool {
+        self.keys.iter().all(Option::is_none)
+    }
+
+    /// How many attempts were let through without a breaker because no slot could be had.
+    pub const fn untracked(&self) -> u32 {
+        self.untracked
+    }
+
+    fn find_or_insert(&mut self, now: Instant, key: K) -> Option<usize> {
+        self.count_lookup();
+        let slot = match self.find(key) {
+            Some(slot) => slot,
+            None => {
+                let slot = self.victim(now)?;
+                self.replace(slot, key);
+                slot
+            }
+        };
+        if let Some(used) = self.used.get_mut(slot) {
+            *used = self.lookups;
+        }
+        Some(slot)
+    }
+
+    fn find(&self, key: K) -> Option<usize> {
+        // Not `enumerate`: its counter could overflow as far as the compiler can tell.
+        let mut slot = 0usize;
+        while let Some(candidate) = self.keys.get(slot) {
+            if *candidate == Some(key) {
+                return Some(slot);
+            }
+            slot = slot.wrapping_add(1);
+        }
+        None
+    }
+
+    /// A free slot, or the one that is missed least; `None` while all protect or are in use.
+    fn victim(&self, now: Instant) -> Option<usize> {
+        let now = coarse_down(now);
+        let mut best: Option<(usize, bool, u32)> = None;
+        let mut slot = 0usize;
+        while let (Some(key), Some(breaker), Some(used), Some(busy_until)) = (
+            self.keys.get(slot),
+            self.breakers.get(slot),
+            self.used.get(slot),
+            self.busy_until.get(slot),
+        ) {
+            if key.is_none() {
+                return Some(slot);
+            }
+            let quiet = breaker.is_quiet();
+            let evictable = !breaker.is_protecting() && *busy_until <= now;
+            let better = best.is_none_or(|(_, best_quiet, best_used)| {
+                (quiet && !best_quiet) || (quiet == best_quiet && *used < best_used)
+            });
+            if evictable && better {
+                best = Some((slot, quiet, *used));
+            }
+            slot = slot.wrapping_add(1);
+        }
+        best.map(|(slot, _, _)| slot)
+    }
+
+    fn replace(&mut self, slot: usize, key: K) {
+        if let Some(breaker) = self.breakers.get_mut(slot) {
+            let evicted = breaker.epoch();
+            // As a signed distance, because epochs wrap.
+            if evicted.wrapping_sub(self.first_epoch) < 1 << 31 {
+                self.first_epoch = next_epoch(evicted);
+            }
+            *breaker = CircuitBreaker::with_epoch(self.first_epoch);
+        }
+        if let Some(current) = self.keys.get_mut(slot) {
+            *current = Some(key);
+        }
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = 0;
+        }
+    }
+
+    /// After 2^32 lookups the stamps are halved together: their order stays.
+    fn count_lookup(&mut self) {
+        if self.lookups == u32::MAX {
+            for used in &mut self.used {
+                *used >>= 1;
+            }
+            self.lookups >>= 1;
+        }
+        self.lookups = self.lookups.saturating_add(1);
+    }
+}
+
+impl<K: Copy + Eq, const N: usize, T: Trip> Default for BreakerTable<K, N, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn coarse_down(instant: Instant) -> u32 {
+    u32::try_from(instant.as_micros() >> 16).unwrap_or(u32::MAX)
+}
+
+fn coarse_up(instant: Instant) -> u32 {
+    coarse_down(instant).saturating_add(1)
+}
+
+/// 24 B of breaker, 4 B of key, 8 B of bookkeeping; and 12 B for the table.
+const _: () = assert!(size_of::<BreakerTable<u16, 8>>() <= 8 * 36 + 16);
