@@ -1,1 +1,7 @@
 //! Placeholder.
+
+extern crate alloc;
+
+mod method;
+
+pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
