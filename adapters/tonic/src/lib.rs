@@ -1,7 +1,8 @@
-//! Placeholder.
+//! Deadlines, safe retries and circuit breakers under unchanged generated tonic clients.
 
 extern crate alloc;
 
 mod method;
+mod wire;
 
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
