@@ -3,6 +3,8 @@
 extern crate alloc;
 
 mod method;
+mod transport;
 mod wire;
 
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
+pub use transport::TransportError;
