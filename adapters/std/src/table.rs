@@ -163,6 +163,11 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         lock(&self.inner).entries.get(key).map(|entry| Handle(Arc::clone(entry)))
     }
 
+    /// The size it was made with.
+    pub const fn max(&self) -> usize {
+        self.max
+    }
+
     /// How many keys have a breaker.
     pub fn len(&self) -> usize {
         lock(&self.inner).entries.len()

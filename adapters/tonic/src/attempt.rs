@@ -11,10 +11,10 @@ use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::{Body as _, Frame};
 use pin_project_lite::pin_project;
 use tonic::body::Body;
-use tonic::{Status, codegen::StdError};
 use tower_service::Service;
 
 use crate::TransportError;
+use crate::error::BoxError;
 use crate::held::Held;
 use crate::wire::{details, status, timeout};
 
@@ -64,9 +64,9 @@ pin_project! {
 impl<S, B> Sending<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     pub(crate) fn new(inner: S, mut request: Request<Body>, attempt: &Attempt, hold: Hold) -> Self {
         let previous = attempt.previous();
@@ -113,9 +113,9 @@ where
 impl<S, B> Future for Sending<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     type Output = Ended;
 
@@ -145,9 +145,9 @@ enum Received {
 
 fn received<B, E>(response: Result<Response<B>, E>, hold: Hold) -> Received
 where
-    E: Into<StdError>,
+    E: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     let mut response = match response {
         Ok(response) => response,
@@ -205,6 +205,5 @@ fn keep_holding(
 fn complete(response: Response<Held>) -> Ended {
     Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
 }
-
 
 const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");

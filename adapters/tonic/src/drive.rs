@@ -7,14 +7,16 @@ use evenkeel_tokio::{TokioClock, fresh_seed, sleep_until, until};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::StdError;
 use tower_service::Service;
 
 use crate::attempt::Sending;
+use crate::connect::Connectivity;
+use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
 
 /// How a driven call ended.
+#[expect(clippy::large_enum_variant, reason = "made once for each call that failed at first")]
 pub(crate) enum Answer<S> {
     /// With a whole response, or an error.
     Over(Result<Response<Held>, Status>),
@@ -27,14 +29,14 @@ pub(crate) enum Answer<S> {
 pub(crate) async fn drive<S, B>(mut flow: Flow<S>, mut unsent: Option<Attempt>) -> Answer<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
-    let mut pauses = Pauses::new();
+    let mut pauses = Pauses::new(flow.driven.upstream().settings().connectivity.clone());
     loop {
         let concluded = match unsent.take() {
-            Some(attempt) => match pauses.wait_ready(&flow, attempt.deadline()).await {
+            Some(attempt) => match pauses.wait_ready(attempt.deadline()).await {
                 Some(()) => send(&mut flow, attempt).await,
                 None => flow.cut_off(TokioClock.now(), attempt),
             },
@@ -61,9 +63,9 @@ where
 async fn send<S, B>(flow: &mut Flow<S>, attempt: Attempt) -> Concluded
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     let request = flow.request();
     let sending = Sending::new(flow.inner.clone(), request, &attempt, flow.hold());
@@ -75,25 +77,26 @@ where
 /// reports, they only keep a channel that fails at once, though connected, from being tried in a
 /// loop.
 struct Pauses {
+    connectivity: Option<Connectivity>,
     growth: Growth,
     rng: SmallRng,
     waited: bool,
 }
 
 impl Pauses {
-    fn new() -> Self {
-        Self { growth: Growth::START, rng: SmallRng::seeded(fresh_seed()), waited: false }
+    fn new(connectivity: Option<Connectivity>) -> Self {
+        let rng = SmallRng::seeded(fresh_seed());
+        Self { connectivity, growth: Growth::START, rng, waited: false }
     }
 
     /// Waits until an attempt is worth sending; `None` when `deadline` comes first.
-    async fn wait_ready<S>(&mut self, flow: &Flow<S>, deadline: Deadline) -> Option<()> {
-        let connectivity = flow.driven.upstream().settings().connectivity.clone();
-        if connectivity.is_none() || self.waited {
+    async fn wait_ready(&mut self, deadline: Deadline) -> Option<()> {
+        if self.connectivity.is_none() || self.waited {
             let pause = BACKOFF.next_delay(&mut self.growth, &mut self.rng);
             until(deadline, sleep_until(TokioClock.now().after(pause))).await?;
         }
         self.waited = true;
-        match connectivity {
+        match &self.connectivity {
             Some(connectivity) => connectivity.wait(deadline).await.ok(),
             None => Some(()),
         }

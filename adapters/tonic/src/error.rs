@@ -11,6 +11,9 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+/// Any error, as services pass them on.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
 /// The first error of type `E` in the source chain of `status`.
 ///
 /// ```

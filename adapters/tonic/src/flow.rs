@@ -196,7 +196,7 @@ impl<S> Flow<S> {
     /// The last error, with why it was the last.
     fn explained(&self, mut status: Status, reason: StopReason) -> Status {
         let attempts = self.driven.call().attempts();
-        let cause = std::error::Error::source(&status).is_some().then(|| status.clone());
+        let cause = core::error::Error::source(&status).is_some().then(|| status.clone());
         status.set_source(Arc::new(Stopped { reason, attempts, cause }));
         status
     }

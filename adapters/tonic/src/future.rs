@@ -13,12 +13,12 @@ use http::{Request, Response};
 use pin_project_lite::pin_project;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::StdError;
 use tower_service::Service;
 
 use crate::TransportError;
 use crate::attempt::Sending;
 use crate::drive::{Answer, drive};
+use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
 use crate::request::{Ahead, Head, Payload, Read, Reading};
@@ -79,10 +79,10 @@ impl<S: Service<Request<Body>>> ResponseFuture<S> {
 impl<S, B> Future for ResponseFuture<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     type Output = Result<Response<Body>, Status>;
 
@@ -185,10 +185,10 @@ fn ready_to_send<S: Service<Request<Body>>>(
 fn begin<S, B>(mut flow: Flow<S>, request: Request<Body>) -> Stage<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     match flow.poll() {
         Step::Attempt(attempt) => {
@@ -204,7 +204,7 @@ fn whole(response: Response<Held>) -> Response<Body> {
     response.map(Held::into_body)
 }
 
-fn transport(error: impl Into<StdError>) -> Status {
+fn transport(error: impl Into<BoxError>) -> Status {
     TransportError::before_headers(error).into()
 }
 

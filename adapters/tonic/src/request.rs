@@ -28,6 +28,7 @@ pub(crate) struct Head {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the large one is there to save an allocation")]
 enum Headers {
     Inline([Option<(HeaderName, HeaderValue)>; INLINE]),
     Spilled(HeaderMap),

@@ -9,12 +9,11 @@ use evenkeel_tokio::core::{Call, Clock, Deadline, Instant, Micros};
 use evenkeel_tokio::{Driven, TokioClock, current_budget, fresh_seed, trim};
 use http::{Request, Response};
 use tonic::body::Body;
-use tonic::codegen::StdError;
 use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
 use crate::builder::Builder;
-use crate::error::{BudgetExhausted, DeadlinePassed};
+use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::options::RetryOwned;
@@ -92,10 +91,10 @@ impl<S> Resilient<S> {
 impl<S, B> Service<Request<Body>> for Resilient<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     type Response = Response<Body>;
     type Error = Status;
@@ -110,7 +109,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
         let inner = self.inner.clone();
         let method = self.settings.method(method_path(&request));
-        if self.stands_down(&mut request) || (method.passive && current_budget().is_none()) {
+        if self.stands_down(&request) || (method.passive && current_budget().is_none()) {
             return ResponseFuture::passing(inner, request);
         }
         match self.admit(&method, &mut request) {
@@ -130,7 +129,7 @@ struct Admitted {
 impl<S> Resilient<S> {
     /// Two of our services stacked by accident would multiply their attempts: the inner one lets
     /// the outer one decide.
-    fn stands_down(&self, request: &mut Request<Body>) -> bool {
+    fn stands_down(&self, request: &Request<Body>) -> bool {
         let warned = &self.settings.warned;
         if request.extensions().get::<RetryOwned>().is_some() {
             if warned.first(Warning::Stacked) {

@@ -4,8 +4,8 @@ use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
-use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Micros, RetryPolicy};
-use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle};
+use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
+use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
@@ -121,8 +121,17 @@ impl Settings {
             restarts: self.retry.as_ref().is_some_and(|retry| retry.restarts(path)),
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
-            breaker: None,
+            breaker: self.lasting_breaker(path),
         }
+    }
+
+    /// A method of a closed set keeps its breaker for good, so that a call need not look it up. Any
+    /// other gives it back, or the table could never forget one.
+    fn lasting_breaker(&self, path: &str) -> Option<Handle<AnyRule>> {
+        let (_, table) = self.breaker.as_ref()?;
+        self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
+        let key = KeyRef { target: &self.target, method: &path.into() };
+        table.lookup(TokioClock.now(), &key).handle
     }
 
     fn is_passive(&self) -> bool {

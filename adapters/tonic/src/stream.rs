@@ -15,12 +15,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::StdError;
 use tower_service::Service;
 
 use crate::TransportError;
 use crate::attempt::Ended;
 use crate::drive::{Answer, drive};
+use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::{Messages, Whole};
@@ -40,6 +40,12 @@ enum Stage<S> {
     Settled,
 }
 
+/// What the open body had.
+enum Polled {
+    Data(Frame<Bytes>),
+    Ended(Ended),
+}
+
 /// What a stream needs that may begin anew.
 struct Restart {
     messages: Messages,
@@ -53,10 +59,10 @@ impl<S> Unpin for StreamBody<S> {}
 impl<S, B> StreamBody<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     /// The response with its body watched to the end.
     pub(crate) fn watch(
@@ -78,8 +84,7 @@ where
         })
     }
 
-    /// The next frame of the open body, or how it ended.
-    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<Frame<Bytes>, Ended>> {
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
         let Stage::Open { body, flow, attempt } = &mut self.stage else { return Poll::Pending };
         let deadline = attempt.deadline();
         let Poll::Ready(frame) = http_body::Body::poll_frame(Pin::new(body), cx) else {
@@ -88,21 +93,21 @@ where
             }
             let at = deadline.instant();
             let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-            return timer.as_mut().poll(cx).map(|()| Err(Ended::CutOff));
+            return timer.as_mut().poll(cx).map(|()| Polled::Ended(Ended::CutOff));
         };
         if deadline.is_none() {
             // Nobody else says that a trial without a deadline is still under way.
             _ = flow.driven.poll();
         } else if deadline.is_over(TokioClock.now()) {
-            return Poll::Ready(Err(Ended::CutOff));
+            return Poll::Ready(Polled::Ended(Ended::CutOff));
         }
         Poll::Ready(match frame {
             Some(Ok(frame)) => match frame.into_trailers() {
-                Ok(trailers) => Err(ended(Some(trailers))),
-                Err(data) => Ok(data),
+                Ok(trailers) => Polled::Ended(ended(Some(trailers))),
+                Err(data) => Polled::Data(data),
             },
-            Some(Err(error)) => Err(Ended::Lost(TransportError::in_body(error))),
-            None => Err(ended(None)),
+            Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
+            None => Polled::Ended(ended(None)),
         })
     }
 
@@ -177,10 +182,10 @@ where
 impl<S, B> http_body::Body for StreamBody<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<StdError>,
+    S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<StdError>,
+    B::Error: Into<BoxError>,
 {
     type Data = Bytes;
     type Error = Status;
@@ -198,11 +203,11 @@ where
                     this.resume(answer)
                 }
                 Stage::Open { .. } => match ready!(this.poll_open(cx)) {
-                    Ok(frame) => match this.give_on(frame) {
+                    Polled::Data(frame) => match this.give_on(frame) {
                         Some(frame) => return Poll::Ready(Some(Ok(frame))),
                         None => continue,
                     },
-                    Err(ended) => this.settle(ended),
+                    Polled::Ended(ended) => this.settle(ended),
                 },
             };
             if let Some(last) = last {

@@ -15,7 +15,7 @@ pub(crate) struct MethodUpstream {
     settings: Arc<Settings>,
     method: Arc<Method>,
     retries: Retries,
-    /// The breaker of the attempts under way.
+    /// Looked up for this call, where the method does not keep it.
     breaker: Option<Handle<AnyRule>>,
 }
 
@@ -44,6 +44,9 @@ impl MethodUpstream {
     }
 
     fn breaker(&mut self, now: Instant) -> Option<&Handle<AnyRule>> {
+        if self.method.breaker.is_some() {
+            return self.method.breaker.as_ref();
+        }
         if self.breaker.is_none() {
             let (_, table) = self.settings.breaker.as_ref()?;
             let key = KeyRef { target: &self.settings.target, method: &self.method.path };
@@ -54,6 +57,11 @@ impl MethodUpstream {
             self.breaker = lookup.handle;
         }
         self.breaker.as_ref()
+    }
+
+    /// The breaker of the attempts under way.
+    fn used(&self) -> Option<&Handle<AnyRule>> {
+        self.method.breaker.as_ref().or(self.breaker.as_ref())
     }
 
     fn tell(&self, transition: Option<Transition>) {
@@ -89,7 +97,7 @@ impl Upstream for MethodUpstream {
     }
 
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
-        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, &self.breaker) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.used()) {
             self.tell(breaker.record(now, permit, policy.verdict(report), policy));
         }
         if let Some(throttle) = &self.settings.throttle {
@@ -102,7 +110,7 @@ impl Upstream for MethodUpstream {
     }
 
     fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {
-        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, &self.breaker) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.used()) {
             breaker.renew(now, permit, policy);
         }
     }
