@@ -2,10 +2,15 @@
 
 mod clock;
 mod net;
+mod peer;
 mod raw;
+mod script;
 
+pub use h2::Reason;
 pub use net::{Dial, Dialer, Listener, Network, Pipe};
+pub use peer::{Greeting, Peer, Transport};
 pub use raw::{IntoRaw, RawClient, RawCodec, drain};
+pub use script::{Last, Reply, Seen};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
