@@ -25,3 +25,15 @@ mod throttle;
 mod timeout;
 mod trials;
 mod wait_for_ready;
+
+mod faults_backoff;
+mod faults_breaker;
+mod faults_clock;
+mod faults_counting;
+mod faults_deadline;
+mod faults_jitter;
+mod faults_permits;
+mod faults_settings;
+mod faults_table;
+mod faults_throttle;
+mod faults_window;
