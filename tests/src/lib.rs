@@ -39,6 +39,7 @@
 //! | what a layer costs | [`Stub::canned`] |
 
 pub mod pb;
+pub mod replay;
 
 mod clock;
 mod net;
