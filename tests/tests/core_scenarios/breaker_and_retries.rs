@@ -70,7 +70,7 @@ fn a_slice_cut_short_says_nothing_about_the_peer() {
     let soon = Deadline::at(client.now + crate::policies::ms(99));
     let run = client.call_until(soon, &[HANG]);
     assert_eq!(run.last, Some(Code::DeadlineExceeded));
-    assert!(client.breaker().is_quiet());
+    assert!(client.breaker().is_clean());
     // A DEADLINE_EXCEEDED that the peer sent is its own word.
     let soon = Deadline::at(client.now + crate::policies::ms(99));
     client.call_until(soon, &[at_once(crate::policies::code(Code::DeadlineExceeded))]);

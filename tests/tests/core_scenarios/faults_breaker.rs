@@ -13,7 +13,7 @@ fn f69_callers_who_walk_away_do_not_open_a_healthy_circuit() {
     for permit in permits {
         assert_eq!(circuit.walk_away(permit), None);
     }
-    assert!(circuit.breaker.is_quiet());
+    assert!(circuit.breaker.is_clean());
     assert!(circuit.admit().is_ok());
 }
 

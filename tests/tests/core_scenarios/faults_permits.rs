@@ -75,7 +75,7 @@ fn f90_looking_changes_nothing() {
     let mut circuit = Circuit::ready_for_trials(opens_after(1));
     let before = circuit.breaker.clone();
     for _ in 0..1_000 {
-        let _ = (circuit.breaker.state(), circuit.breaker.snapshot(), circuit.breaker.is_quiet());
+        let _ = (circuit.breaker.state(), circuit.breaker.snapshot(), circuit.breaker.is_clean());
         let _ = (format!("{:?}", circuit.breaker), Gate::of(&circuit.breaker));
         let _ = Gate::of(&circuit.breaker).admit(circuit.now);
     }

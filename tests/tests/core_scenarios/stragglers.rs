@@ -62,7 +62,7 @@ fn c51_a_crowd_that_walks_away_leaves_no_trace() {
     for seed in 0..20 {
         let mut crowd = Crowd::on(Circuit::new(opens_after(1)));
         crowd.come_and_go(&mut SmallRng::seeded(seed));
-        assert!(crowd.circuit.breaker.is_quiet());
+        assert!(crowd.circuit.breaker.is_clean());
         assert_eq!((crowd.answered, crowd.gone, crowd.refused), (80, 40, 0));
     }
 }

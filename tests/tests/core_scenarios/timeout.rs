@@ -60,7 +60,7 @@ fn l5_l16_l23_and_g58_a_spent_budget_makes_no_call() {
     let granted = trimmed(&client.policy, &budget, client.now, 0, None);
     let refused = granted.map(|deadline| client.call_until(deadline, &[at_once(U)])).unwrap_err();
     assert_eq!((refused.elapsed, refused.total), (ms(300), ms(150)));
-    assert!(client.breaker().is_quiet(), "the breaker saw a failure that nobody had");
+    assert!(client.breaker().is_clean(), "the breaker saw a failure that nobody had");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn g56_a_cancellation_well_before_the_deadline_is_neutral() {
     let run = client.call(&[after(200, code(Code::Cancelled))]);
     assert_eq!(run.end(), (StopReason::NotRetryable, 1, 200));
     assert_eq!(run.last, Some(Code::Cancelled));
-    assert!(client.breaker().is_quiet());
+    assert!(client.breaker().is_clean());
 }
 
 /// A limit for each attempt ends the attempt, not the call.

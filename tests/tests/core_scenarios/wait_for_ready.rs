@@ -24,7 +24,7 @@ fn w11_and_g65_a_call_made_too_early_waits_and_is_sent_once() {
     pool.members[0].eligible = true;
     let run = drive(&mut now, &mut pool, call, &[after(10, OK)]);
     assert_eq!(run.end(), (StopReason::Succeeded, 1, 10));
-    assert!(pool.members[0].breaker.is_quiet());
+    assert!(pool.members[0].breaker.is_clean());
 }
 
 #[test]
