@@ -241,8 +241,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     fn keep_trying<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
         if now >= self.wake && self.may_hedge(upstream) {
-            // A hedge that may not go is no end: the others are under way.
-            self.wake = now.after(upstream.policy().hedge_after());
+            // A hedge that may not go is no end: the others are under way. Without a delay there
+            // is no later instant to ask again at, and a driver told `now` would spin.
+            let delay = upstream.policy().hedge_after();
+            self.wake = if delay.is_zero() { Instant::MAX } else { now.after(delay) };
             if let Ok(attempt) = self.launch(now, upstream) {
                 return Action::Attempt(attempt);
             }
