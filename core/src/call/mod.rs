@@ -245,7 +245,9 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             // is no later instant to ask again at, and a driver told `now` would spin.
             let delay = upstream.policy().hedge_after();
             self.wake = if delay.is_zero() { Instant::MAX } else { now.after(delay) };
-            if let Ok(attempt) = self.launch(now, upstream) {
+            if upstream.retry_allowed(now)
+                && let Ok(attempt) = self.launch(now, upstream)
+            {
                 return Action::Attempt(attempt);
             }
         }

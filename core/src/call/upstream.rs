@@ -32,7 +32,7 @@ pub trait Upstream {
     fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report);
 
     /// Whether the throttle lets a retry be scheduled. Asked once for each, after the failure was
-    /// booked.
+    /// booked; for a hedge, which nothing failed for, when it is due.
     fn retry_allowed(&mut self, _now: Instant) -> bool {
         true
     }
