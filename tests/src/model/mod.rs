@@ -4,10 +4,14 @@
 //! passes for any code. So everything here is derived again from what a caller can see: answers,
 //! snapshots, and the order in which a machine turns to its upstream.
 
+pub mod breaker;
 pub mod ghost;
+pub mod ledger;
 pub mod oracle;
+pub mod rule;
 pub mod run;
 pub mod script;
+pub mod search;
 pub mod settings;
 
 use proptest::strategy::Strategy;
