@@ -1,0 +1,139 @@
+//! This file knows how threads share a breaker: one atomic word in front of the plain value.
+//!
+//! Every lock-free path only reads. Closed and healthy, an admission is one load and its success
+//! another; open, a refusal is one load with the exact `retry_at`. Everything else takes the
+//! mutex, runs the plain machine, and publishes its new gate in one store before it lets go, so
+//! that no thread can see a state and a time that do not belong together.
+
+use evenkeel_core::{
+    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Gate, Instant, Passage, Permit, Rejected,
+    Snapshot, Transition, Trip, Verdict,
+};
+
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+
+/// A [`CircuitBreaker`] that any number of threads may use at once.
+///
+/// ```
+/// use evenkeel_core::{BreakerPolicy, Deadline, Instant, Verdict};
+/// use evenkeel_std::SharedBreaker;
+///
+/// static POLICY: BreakerPolicy = BreakerPolicy::DEFAULT;
+/// let breaker = SharedBreaker::new();
+///
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| {
+///             let now = Instant::ZERO;
+///             let permit = breaker.admit(now, Deadline::NONE, &POLICY).unwrap();
+///             breaker.record(now, permit, Verdict::Success, &POLICY);
+///         });
+///     }
+/// });
+/// assert_eq!(breaker.snapshot().failures, 0);
+/// ```
+#[derive(Debug)]
+pub struct SharedBreaker<T: Trip = Consecutive> {
+    /// A [`Gate`]; stored only under the lock.
+    gate: AtomicU64,
+    plain: Mutex<CircuitBreaker<T>>,
+}
+
+impl SharedBreaker {
+    /// A closed breaker with the [`Consecutive`] rule and nothing counted.
+    pub fn new() -> Self {
+        Self::closed()
+    }
+}
+
+impl<T: Trip> SharedBreaker<T> {
+    /// A closed breaker with the rule `T` and nothing counted.
+    pub fn closed() -> Self {
+        let plain = CircuitBreaker::closed();
+        Self { gate: AtomicU64::new(Gate::of(&plain).to_bits()), plain: Mutex::new(plain) }
+    }
+
+    /// Asks for leave, as [`CircuitBreaker::admit`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`], with the instant from which asking again makes sense.
+    #[inline]
+    pub fn admit(
+        &self,
+        now: Instant,
+        lease: Deadline,
+        policy: &BreakerPolicy<T>,
+    ) -> Result<Permit, Rejected> {
+        match self.gate().admit(now) {
+            Passage::Granted(permit) => Ok(permit),
+            Passage::Refused(rejected) => Err(rejected),
+            Passage::Ask => self.with(|breaker| breaker.admit(now, lease, policy)),
+        }
+    }
+
+    /// Books how an attempt ended, as [`CircuitBreaker::record`] does.
+    #[inline]
+    pub fn record(
+        &self,
+        now: Instant,
+        permit: Permit,
+        verdict: Verdict,
+        policy: &BreakerPolicy<T>,
+    ) -> Option<Transition> {
+        if self.gate().ignores(&permit, verdict) {
+            return None;
+        }
+        self.with(|breaker| breaker.record(now, permit, verdict, policy))
+    }
+
+    /// Prolongs the lease of a trial, as [`CircuitBreaker::renew`] does.
+    pub fn renew(&self, now: Instant, permit: &Permit, policy: &BreakerPolicy<T>) {
+        if !self.gate().ignores(permit, Verdict::Failure) {
+            self.with(|breaker| breaker.renew(now, permit, policy));
+        }
+    }
+
+    /// Refuses everything until reset, as [`CircuitBreaker::force_open`] does.
+    pub fn force_open(&self) -> Option<Transition> {
+        self.with(CircuitBreaker::force_open)
+    }
+
+    /// Disables it until reset, as [`CircuitBreaker::force_closed`] does.
+    pub fn force_closed(&self) -> Option<Transition> {
+        self.with(CircuitBreaker::force_closed)
+    }
+
+    /// Closes it with nothing counted, as [`CircuitBreaker::reset`] does.
+    pub fn reset(&self) -> Option<Transition> {
+        self.with(CircuitBreaker::reset)
+    }
+
+    /// What it looks like now. Changes nothing.
+    pub fn snapshot(&self) -> Snapshot {
+        lock(&self.plain).snapshot()
+    }
+
+    /// Whether it is closed and remembers no bad call.
+    pub fn is_clean(&self) -> bool {
+        lock(&self.plain).is_clean()
+    }
+
+    #[inline]
+    fn gate(&self) -> Gate {
+        Gate::from_bits(self.gate.load(Ordering::Acquire))
+    }
+
+    fn with<R>(&self, step: impl FnOnce(&mut CircuitBreaker<T>) -> R) -> R {
+        let mut breaker = lock(&self.plain);
+        let result = step(&mut breaker);
+        self.gate.store(Gate::of(&breaker).to_bits(), Ordering::Release);
+        result
+    }
+}
+
+impl<T: Trip> Default for SharedBreaker<T> {
+    fn default() -> Self {
+        Self::closed()
+    }
+}

@@ -1,0 +1,84 @@
+//! This file knows std's monotonic clock; the only one in this crate that reads it.
+
+use core::cell::Cell;
+use core::time::Duration;
+use std::sync::LazyLock;
+use std::time::Instant as StdInstant;
+
+use evenkeel_core::{Clock, Instant, Micros};
+
+/// std's monotonic clock. All of them share one start, so their readings can be compared.
+///
+/// Whether time spent suspended counts is the platform's choice (on Linux it does not); a deadline
+/// then ends later by the clock on the wall, and never earlier.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StdClock;
+
+impl Clock for StdClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+    fn now(&self) -> Instant {
+        static START: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
+        let start = *START;
+        Instant::ZERO + Micros::from_duration(StdInstant::now().saturating_duration_since(start))
+    }
+}
+
+/// A clock that can also be waited on, by blocking the thread.
+pub trait BlockingClock: Clock {
+    /// Returns at `at` or later, never earlier. At [`Instant::MAX`] it need not return.
+    fn sleep_until(&self, at: Instant);
+}
+
+impl BlockingClock for StdClock {
+    fn sleep_until(&self, at: Instant) {
+        loop {
+            let left = at.since(self.now());
+            if left.is_zero() {
+                return;
+            }
+            // In pieces, because platforms cut or refuse very long sleeps.
+            std::thread::sleep(left.as_duration().min(LONGEST_SLEEP));
+        }
+    }
+}
+
+/// A clock that only moves when told to, or slept on: for tests that do not wait.
+///
+/// ```
+/// use evenkeel_core::{Clock, Instant};
+/// use evenkeel_std::{BlockingClock, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// clock.sleep_until(Instant::from_micros(5_000_000)); // returns at once
+/// assert_eq!(clock.now(), Instant::from_micros(5_000_000));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ManualClock {
+    now: Cell<Instant>,
+}
+
+impl ManualClock {
+    /// A clock at [`Instant::ZERO`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Moves it on by `span`.
+    pub fn advance(&self, span: Duration) {
+        self.now.set(self.now.get() + Micros::from_duration(span));
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Instant {
+        self.now.get()
+    }
+}
+
+impl BlockingClock for ManualClock {
+    fn sleep_until(&self, at: Instant) {
+        self.now.set(self.now.get().max(at));
+    }
+}
+
+const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,0 +1,193 @@
+//! This file knows how a call ends for a caller without gRPC, and drives one by blocking.
+
+use core::error::Error as StdError;
+use core::fmt;
+
+use evenkeel_core::{Action, Attempt, Call, Deadline, Instant, Outcome, StopReason, Upstream};
+
+use crate::BlockingClock;
+
+/// Makes attempts until one settles the call, blocking the thread while it waits.
+///
+/// `attempt` must respect [`Attempt::deadline`] itself (by the read timeout of a socket, say): a
+/// thread cannot be cut off. An answer that comes at or after it is too late, whatever it says.
+/// `classify` says how an attempt ended; `seed` decides the jitter and must differ from call to
+/// call.
+///
+/// # Errors
+///
+/// [`Error`], in which the peer's last own error is never lost.
+///
+/// ```
+/// use evenkeel_core::{CallPolicy, Clock, Deadline, Outcome};
+/// use evenkeel_std::{ManualClock, Shared, call};
+///
+/// let clock = ManualClock::new();
+/// let billing = Shared::new(CallPolicy::DEFAULT);
+/// let mut replies = [Err("connection reset"), Ok(42)].into_iter();
+///
+/// let reply = call(
+///     &clock,
+///     billing.view(),
+///     billing.call_policy().deadline(clock.now(), Deadline::NONE),
+///     7,
+///     |reply: &Result<i32, &str>| match reply {
+///         Ok(_) => Outcome::success(),
+///         Err(_) => Outcome::unavailable(),
+///     },
+///     |_attempt| replies.next().unwrap(),
+/// );
+/// assert_eq!(reply, Ok(42));
+/// assert!(clock.now().as_micros() >= 90_000, "it waited before the second attempt");
+/// ```
+pub fn call<U: Upstream, T, E>(
+    clock: &impl BlockingClock,
+    mut upstream: U,
+    deadline: Deadline,
+    seed: u32,
+    classify: impl Fn(&Result<T, E>) -> Outcome,
+    mut attempt: impl FnMut(&Attempt) -> Result<T, E>,
+) -> Result<T, Error<E>> {
+    let mut call = Call::new(deadline, seed);
+    let mut ledger = Ledger::new();
+    loop {
+        match call.poll(clock.now(), &mut upstream) {
+            Action::Attempt(next) => {
+                let reply = attempt(&next);
+                let now = clock.now();
+                let outcome = classify(&reply);
+                ledger.keep(now, &next, reply);
+                call.complete(now, &mut upstream, next, outcome);
+            }
+            Action::WaitUntil(at) => clock.sleep_until(at),
+            Action::Finish(reason) => return ledger.settle(reason),
+        }
+    }
+}
+
+/// Why a call brought no reply.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Error<E> {
+    /// The breaker refused the next attempt.
+    CircuitOpen {
+        /// When asking again makes sense.
+        retry_at: Instant,
+        /// What the peer last said, if it was asked at all.
+        last: Option<E>,
+    },
+    /// Time ran out: during an attempt, or before one could start.
+    DeadlineExceeded {
+        /// What the peer last said, if it said anything.
+        last: Option<E>,
+    },
+    /// There was no target to send it to.
+    NoTarget,
+    /// The peer's own last error, and why there was no further attempt.
+    Peer {
+        /// What the peer said.
+        error: E,
+        /// Why that was final.
+        reason: StopReason,
+    },
+}
+
+impl<E> Error<E> {
+    /// What the peer last said, if it said anything.
+    pub const fn peer(&self) -> Option<&E> {
+        match self {
+            Self::CircuitOpen { last, .. } | Self::DeadlineExceeded { last } => last.as_ref(),
+            Self::NoTarget => None,
+            Self::Peer { error, .. } => Some(error),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CircuitOpen { .. } => f.write_str("circuit breaker is open"),
+            Self::DeadlineExceeded { .. } => f.write_str("deadline exceeded"),
+            Self::NoTarget => f.write_str("no target is eligible"),
+            Self::Peer { error, .. } => error.fmt(f),
+        }
+    }
+}
+
+impl<E: StdError + 'static> StdError for Error<E> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::CircuitOpen { last, .. } | Self::DeadlineExceeded { last } => {
+                last.as_ref().map(|error| error as &(dyn StdError + 'static))
+            }
+            Self::NoTarget => None,
+            Self::Peer { error, .. } => error.source(),
+        }
+    }
+}
+
+/// Keeps the replies of a call while the machine, which never sees them, decides.
+///
+/// Shared by the drivers, so that all of them end a call with the same error.
+#[derive(Clone, Debug)]
+pub struct Ledger<T, E> {
+    last: Last<T>,
+    error: Option<E>,
+}
+
+/// What the last attempt ended in.
+#[derive(Clone, Debug)]
+enum Last<T> {
+    CutOff,
+    Nothing,
+    PeerError,
+    Reply(T),
+}
+
+impl<T, E> Ledger<T, E> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self { last: Last::Nothing, error: None }
+    }
+
+    /// Keeps what `attempt` brought at `now`. A reply at or after its deadline is too late; an
+    /// error then is still the last the peer said.
+    pub fn keep(&mut self, now: Instant, attempt: &Attempt, reply: Result<T, E>) {
+        self.last = match reply {
+            Ok(_) if attempt.deadline().is_over(now) => Last::CutOff,
+            Ok(reply) => Last::Reply(reply),
+            Err(error) => {
+                self.error = Some(error);
+                if attempt.deadline().is_over(now) { Last::CutOff } else { Last::PeerError }
+            }
+        };
+    }
+
+    /// Notes that an attempt was cut off at its deadline.
+    pub fn cut_off(&mut self) {
+        self.last = Last::CutOff;
+    }
+
+    /// What the caller gets, now that the call has stopped.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the last attempt ended in, unless it succeeded.
+    pub fn settle(self, reason: StopReason) -> Result<T, Error<E>> {
+        if let StopReason::CircuitOpen { retry_at } = reason {
+            return Err(Error::CircuitOpen { retry_at, last: self.error });
+        }
+        match (self.last, self.error) {
+            (Last::Reply(reply), _) => Ok(reply),
+            (Last::PeerError, Some(error)) => Err(Error::Peer { error, reason }),
+            (Last::Nothing, None) if matches!(reason, StopReason::NoTarget) => Err(Error::NoTarget),
+            (_, last) => Err(Error::DeadlineExceeded { last }),
+        }
+    }
+}
+
+impl<T, E> Default for Ledger<T, E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

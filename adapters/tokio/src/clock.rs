@@ -1,0 +1,88 @@
+//! This file knows tokio's clock; the only one in this crate that reads it.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+use std::sync::LazyLock;
+
+use evenkeel_std::core::{Clock, Instant, Micros};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant as TokioInstant, Sleep};
+
+/// tokio's monotonic clock, so that `tokio::time::pause` and `advance` work on everything here.
+///
+/// All of them share one start, so their readings can be compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokioClock;
+
+impl Clock for TokioClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+    fn now(&self) -> Instant {
+        let since_start = TokioInstant::now().saturating_duration_since(*START);
+        Instant::ZERO + Micros::from_duration(since_start)
+    }
+}
+
+/// Completes at `at` or later, never earlier; at [`Instant::MAX`] never.
+///
+/// tokio rounds timers up to the millisecond, and its wheel has been wrong beyond years of range:
+/// longer waits are made in pieces. The timer is made when the future is first polled.
+pub const fn sleep_until(at: Instant) -> SleepUntil {
+    SleepUntil { at, piece: None }
+}
+
+pin_project! {
+    /// The future of [`sleep_until`].
+    #[derive(Debug)]
+    #[must_use = "a future does nothing unless polled"]
+    pub struct SleepUntil {
+        at: Instant,
+        #[pin]
+        piece: Option<Sleep>,
+    }
+}
+
+impl SleepUntil {
+    /// When it completes.
+    pub const fn at(&self) -> Instant {
+        self.at
+    }
+}
+
+impl Future for SleepUntil {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        loop {
+            if let Some(piece) = this.piece.as_mut().as_pin_mut() {
+                ready!(piece.poll(cx));
+            }
+            let now = TokioClock.now();
+            if now >= *this.at {
+                return Poll::Ready(());
+            }
+            let step = now.after(this.at.since(now).shorter(LONGEST_SLEEP));
+            match to_tokio(step) {
+                Some(step) if *this.at < Instant::MAX => {
+                    this.piece.set(Some(tokio::time::sleep_until(step)));
+                }
+                _ => return Poll::Pending,
+            }
+        }
+    }
+}
+
+fn to_tokio(at: Instant) -> Option<TokioInstant> {
+    START.checked_add(Duration::from_micros(at.as_micros()))
+}
+
+/// Before any runtime began, as far as the platform's clock reaches back: a runtime whose clock is
+/// paused may be older than the first reading.
+#[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+static START: LazyLock<TokioInstant> = LazyLock::new(|| {
+    let now = std::time::Instant::now();
+    now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now).into()
+});
+
+const LONGEST_SLEEP: Micros = Micros::from_millis(30 * 24 * 3_600 * 1_000);

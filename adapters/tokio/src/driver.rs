@@ -1,0 +1,161 @@
+//! This file knows how a call is driven under tokio: the three-armed loop and one timer.
+
+use evenkeel_std::core::{
+    Action, Attempt, Call, Clock, Code, Deadline, Instant, Next, Outcome, Upstream,
+};
+use evenkeel_std::{Error, Ledger, fresh_seed};
+
+use crate::{TokioClock, sleep_until};
+
+/// Makes attempts until one settles the call.
+///
+/// Each attempt is a future made anew by `attempt` and dropped at its deadline; `classify` says
+/// how one ended. Dropping the returned future at any point gives the permit of the attempt under
+/// way back without a verdict. The jitter's seed comes from the operating system; for a
+/// reproducible run see [`call_seeded`].
+///
+/// # Errors
+///
+/// [`Error`], in which the peer's last own error is never lost.
+///
+/// ```
+/// use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Deadline, Outcome};
+/// use evenkeel_tokio::{Shared, TokioClock, call};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let search = Shared::new(CallPolicy::DEFAULT).with_breaker(BreakerPolicy::DEFAULT);
+/// let deadline = search.call_policy().deadline(TokioClock.now(), Deadline::NONE);
+/// let classify = |reply: &Result<String, std::io::Error>| match reply {
+///     Ok(_) => Outcome::success(),
+///     Err(_) => Outcome::unavailable(),
+/// };
+/// let tries = std::cell::Cell::new(0);
+///
+/// let reply = call(search.view(), deadline, classify, async |attempt| {
+///     tries.set(attempt.number());
+///     if attempt.number() == 1 { Err(std::io::Error::other("reset")) } else { Ok("found".into()) }
+/// })
+/// .await;
+/// assert_eq!(reply.unwrap(), "found");
+/// assert_eq!(tries.get(), 2);
+/// # }
+/// ```
+pub async fn call<U: Upstream, T, E>(
+    upstream: U,
+    deadline: Deadline,
+    classify: impl Fn(&Result<T, E>) -> Outcome,
+    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
+) -> Result<T, Error<E>> {
+    call_seeded(fresh_seed(), upstream, deadline, classify, attempt).await
+}
+
+/// Like [`call`], with the seed of its jitter: same seed and same answers, same call.
+///
+/// # Errors
+///
+/// As [`call`].
+pub async fn call_seeded<U: Upstream, T, E>(
+    seed: u32,
+    upstream: U,
+    deadline: Deadline,
+    classify: impl Fn(&Result<T, E>) -> Outcome,
+    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
+) -> Result<T, Error<E>> {
+    let mut driven = Driven::new(Call::new(deadline, seed), upstream);
+    let mut ledger = Ledger::new();
+    loop {
+        match driven.poll() {
+            Action::Attempt(next) => {
+                let reply = until(next.deadline(), attempt(&next)).await;
+                let outcome = match &reply {
+                    Some(reply) => classify(reply),
+                    None => Outcome::new(Code::DeadlineExceeded),
+                };
+                // Read once, so that ledger and machine agree on what came too late.
+                let now = TokioClock.now();
+                match reply {
+                    Some(reply) => ledger.keep(now, &next, reply),
+                    None => ledger.cut_off(),
+                }
+                driven.complete(now, next, outcome);
+            }
+            Action::WaitUntil(at) => sleep_until(at).await,
+            Action::Finish(reason) => return ledger.settle(reason),
+        }
+    }
+}
+
+/// The output of `future`, or `None` once `deadline` has come first. The future is polled before
+/// the clock is looked at; whether its answer came too late is the machine's to say.
+pub async fn until<F: Future>(deadline: Deadline, future: F) -> Option<F::Output> {
+    if deadline.is_none() {
+        return Some(future.await);
+    }
+    let mut future = core::pin::pin!(future);
+    let mut timer = core::pin::pin!(sleep_until(deadline.instant()));
+    core::future::poll_fn(|cx| {
+        if let core::task::Poll::Ready(output) = future.as_mut().poll(cx) {
+            return core::task::Poll::Ready(Some(output));
+        }
+        timer.as_mut().poll(cx).map(|()| None)
+    })
+    .await
+}
+
+/// A [`Call`] with the upstream it runs against and tokio's clock; cancelled when dropped.
+///
+/// For adapters that need more than [`call`]: it is the loop's three arms as methods.
+#[derive(Debug)]
+pub struct Driven<U: Upstream, const IN_FLIGHT: usize = 1> {
+    call: Call<IN_FLIGHT>,
+    upstream: U,
+}
+
+impl<U: Upstream, const IN_FLIGHT: usize> Driven<U, IN_FLIGHT> {
+    /// Takes `call` over.
+    pub const fn new(call: Call<IN_FLIGHT>, upstream: U) -> Self {
+        Self { call, upstream }
+    }
+
+    /// [`Call::poll`] now.
+    pub fn poll(&mut self) -> Action {
+        self.call.poll(TokioClock.now(), &mut self.upstream)
+    }
+
+    /// [`Call::complete`] at `now`.
+    pub fn complete(&mut self, now: Instant, attempt: Attempt, outcome: Outcome) -> Next {
+        self.call.complete(now, &mut self.upstream, attempt, outcome)
+    }
+
+    /// [`Call::cancel`] now.
+    pub fn cancel(&mut self) {
+        self.call.cancel(TokioClock.now(), &mut self.upstream);
+    }
+
+    /// The call itself.
+    pub const fn call(&self) -> &Call<IN_FLIGHT> {
+        &self.call
+    }
+
+    /// The call itself, to change what it may do.
+    pub const fn call_mut(&mut self) -> &mut Call<IN_FLIGHT> {
+        &mut self.call
+    }
+
+    /// What it runs against.
+    pub const fn upstream(&self) -> &U {
+        &self.upstream
+    }
+
+    /// What it runs against, to take what a step changed.
+    pub const fn upstream_mut(&mut self) -> &mut U {
+        &mut self.upstream
+    }
+}
+
+impl<U: Upstream, const IN_FLIGHT: usize> Drop for Driven<U, IN_FLIGHT> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
