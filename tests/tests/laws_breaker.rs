@@ -214,7 +214,7 @@ fn getters_change_nothing() {
         let shown = (breaker.snapshot(), breaker.state(), format!("{breaker:?}"));
         assert_eq!(shown.1, BreakerState::Open);
         assert_eq!(shown, (breaker.snapshot(), breaker.state(), format!("{breaker:?}")));
-        assert!(breaker.is_protecting() && !breaker.is_quiet());
+        assert!(breaker.is_protecting() && !breaker.is_clean());
         assert_eq!(Gate::of(&breaker).admit(now), Passage::Ask);
     }
     assert_eq!(breaker, before);

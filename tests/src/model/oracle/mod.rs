@@ -27,6 +27,7 @@ pub fn follow(run: &Run, room: usize) -> Result<(), String> {
         unsent: 0,
         refused: false,
         replayable: true,
+        pushed_back: false,
         backoffs: 0,
     };
     for (step, event) in run.events.iter().enumerate() {
@@ -47,6 +48,8 @@ struct Oracle {
     unsent: u32,
     refused: bool,
     replayable: bool,
+    /// Whether a peer asked for no more while another attempt was under way.
+    pushed_back: bool,
     /// Backoffs since the call began, or since a peer named a wait.
     backoffs: u32,
 }
@@ -149,12 +152,10 @@ impl Oracle {
             let Some(Contact::Asked { granted }) = contacts.next() else {
                 return Err("a hedge is a retry, but the throttle was not asked".into());
             };
+            self.hedge_at = u64::MAX;
             if *granted && let Ok(attempt) = self.launch(now, contacts)? {
                 return Ok(attempt);
             }
-            // Without a delay there is no next instant at which to ask again.
-            let delay = self.settings.hedge_after.filter(|delay| *delay > 0);
-            self.hedge_at = delay.map_or(u64::MAX, |delay| now + delay);
         }
         let mut endless: Vec<usize> = Vec::new();
         while let Some(Contact::Renewed { id }) = contacts.peek() {
@@ -174,6 +175,7 @@ impl Oracle {
             && self.settings.hedge_after.is_some()
             && self.counted < self.settings.max_attempts
             && self.replayable
+            && !self.pushed_back
     }
 
     /// The request for a target that must come now, and what was made of it.

@@ -90,6 +90,14 @@ impl Oracle {
             return Ok(Verdict::Stop(StopReason::NotRetryable));
         }
         if !self.flying.is_empty() {
+            self.hedge_at = match outcome.pushback {
+                Pushback::None => now,
+                Pushback::AtLeast(wait) | Pushback::Exactly(wait) => {
+                    now.saturating_add(wait.as_micros())
+                }
+                Pushback::Stop => self.hedge_at,
+            };
+            self.pushed_back |= outcome.pushback == Pushback::Stop;
             return Ok(Verdict::Still);
         }
         if !self.settings.idempotent && outcome.sent == Sent::Maybe {
@@ -100,6 +108,9 @@ impl Oracle {
         }
         if self.counted >= self.settings.max_attempts {
             return Ok(Verdict::Stop(StopReason::AttemptsUsedUp));
+        }
+        if self.pushed_back {
+            return Ok(Verdict::Stop(StopReason::PushedBack));
         }
         match contacts.next() {
             Some(Contact::Asked { granted: true }) => Ok(self.schedule(now, outcome)),
