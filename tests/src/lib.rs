@@ -38,6 +38,7 @@
 //! | that nothing is lost when a call is dropped | [`Stub::lazy`] under [`drop_at_every_poll`] |
 //! | what a layer costs | [`Stub::canned`] |
 
+pub mod model;
 pub mod pb;
 pub mod replay;
 
