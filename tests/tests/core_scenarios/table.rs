@@ -140,3 +140,22 @@ fn a_breaker_with_an_attempt_under_way_is_not_evicted() {
     let changed = table.record(later, "slow", permit, Verdict::Failure, &policy);
     assert_eq!(changed, Some(Transition::Opened));
 }
+
+/// A key that was evicted and came back is guarded by a new breaker, which leave of the old one
+/// does not touch.
+#[test]
+fn leave_of_an_evicted_breaker_means_nothing_to_its_successor() {
+    let policy = opens_after(1);
+    let mut table = BreakerTable::<&str, 1>::new();
+    let mut now = Instant::from_micros(7_000_000);
+    let mut admit = |table: &mut BreakerTable<_, 1>, key| {
+        now = now + ms(200);
+        table.admit(now, key, Deadline::at(now + ms(100)), &policy).unwrap()
+    };
+    let straggler = admit(&mut table, "a");
+    let _evicts = admit(&mut table, "b");
+    let current = admit(&mut table, "a");
+    assert_eq!(table.record(now, "a", straggler, Verdict::Failure, &policy), None);
+    let changed = table.record(now, "a", current, Verdict::Failure, &policy);
+    assert_eq!(changed, Some(Transition::Opened));
+}
