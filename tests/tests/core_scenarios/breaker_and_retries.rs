@@ -3,7 +3,7 @@
 use evenkeel_core::{BreakerState, Call, CircuitBreaker, Code, Deadline, Single, StopReason};
 
 use crate::driver::{Client, HANG, OK, U, after, at_once, drive};
-use crate::policies::{calls, calls_within, opens_after};
+use crate::policies::{calls, calls_within, code, millis, ms, opens_after};
 use crate::pool::Pool;
 
 fn is_rejection(reason: StopReason) -> bool {
@@ -67,14 +67,26 @@ fn c48_the_calls_own_deadline_counts() {
 #[test]
 fn a_slice_cut_short_says_nothing_about_the_peer() {
     let mut client = Client::new(calls(3, 100)).with_breaker(opens_after(1));
-    let soon = Deadline::at(client.now + crate::policies::ms(99));
+    let soon = Deadline::at(client.now + ms(99));
     let run = client.call_until(soon, &[HANG]);
     assert_eq!(run.last, Some(Code::DeadlineExceeded));
     assert!(client.breaker().is_clean());
     // A DEADLINE_EXCEEDED that the peer sent is its own word.
-    let soon = Deadline::at(client.now + crate::policies::ms(99));
-    client.call_until(soon, &[at_once(crate::policies::code(Code::DeadlineExceeded))]);
+    let soon = Deadline::at(client.now + ms(99));
+    client.call_until(soon, &[at_once(code(Code::DeadlineExceeded))]);
     assert!(client.breaker().is_protecting());
+}
+
+/// What is normal is the method's own timeout, where that is shorter still.
+#[test]
+fn a_method_with_little_time_is_judged_by_that() {
+    let whole_call = calls_within(50, 3, 100);
+    let each_attempt = calls(1, 100).with_attempt_timeout(millis(50)).unwrap();
+    for policy in [whole_call, each_attempt] {
+        let mut client = Client::new(policy).with_breaker(opens_after(1));
+        client.call(&[HANG]);
+        assert_eq!(client.breaker().state(), BreakerState::Open);
+    }
 }
 
 #[test]

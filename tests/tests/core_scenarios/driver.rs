@@ -199,7 +199,7 @@ pub(crate) fn drive<const N: usize>(
                 assert!(*now < Instant::MAX, "nothing will ever happen");
                 if let Some(ended) = under_way.iter().position(|flight| flight.ends <= *now) {
                     let flight = under_way.remove(ended);
-                    last = Some(flight.outcome.code);
+                    last = Some(flight.ended);
                     retries.extend(flight.complete(*now, &mut call, upstream));
                 }
             }
@@ -226,18 +226,20 @@ fn seen(attempt: &Attempt, began: Instant) -> Seen {
 struct UnderWay {
     attempt: Attempt,
     ends: Instant,
-    outcome: Outcome,
+    /// What the driver hands over, even when it is too late: the call must see that by itself.
+    answer: Outcome,
+    ended: Code,
 }
 
 impl UnderWay {
     /// A driver cuts an attempt off at its deadline.
     fn new(now: Instant, attempt: Attempt, reply: &Reply) -> Self {
-        let answered = now + reply.after;
-        if attempt.deadline().is_over(answered) {
-            let outcome = Outcome::new(Code::DeadlineExceeded);
-            return Self { ends: attempt.deadline().instant(), attempt, outcome };
+        let (answer, ends) = (reply.outcome, now + reply.after);
+        if attempt.deadline().is_over(ends) {
+            let ends = attempt.deadline().instant();
+            return Self { attempt, ends, answer, ended: Code::DeadlineExceeded };
         }
-        Self { ends: answered, attempt, outcome: reply.outcome }
+        Self { attempt, ends, answer, ended: answer.code }
     }
 
     fn complete<const N: usize>(
@@ -246,8 +248,8 @@ impl UnderWay {
         call: &mut Call<N>,
         upstream: &mut impl Upstream,
     ) -> Option<Retry> {
-        let (failed, code) = (self.attempt.number(), self.outcome.code);
-        match call.complete(now, upstream, self.attempt, self.outcome) {
+        let (failed, code) = (self.attempt.number(), self.ended);
+        match call.complete(now, upstream, self.attempt, self.answer) {
             Next::Retry { at, because } => {
                 Some(Retry { failed, code, wait: at.since(now), because })
             }

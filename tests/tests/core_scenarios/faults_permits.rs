@@ -49,6 +49,27 @@ fn f84_a_trial_that_is_heard_of_keeps_its_lease() {
     assert_eq!(circuit.end(stream, Code::Ok), Some(Transition::Closed));
 }
 
+/// And polling the call is all a driver has to do for it.
+#[test]
+fn f84_polling_an_endless_call_keeps_its_lease() {
+    let policy = calls(1, 100).unbounded();
+    let mut circuit = Circuit::ready_for_trials(opens_after(1));
+    let mut call = Call::new(Deadline::NONE, 1);
+    let mut poll = |circuit: &mut Circuit| {
+        let (breaker, settings) = (&mut circuit.breaker, &circuit.policy);
+        let mut upstream = Single::new(&policy).with_breaker(breaker, settings);
+        call.poll(circuit.now, &mut upstream)
+    };
+    let Action::Attempt(_stream) = poll(&mut circuit) else { panic!("it had a slot") };
+    for _ in 0..5 {
+        circuit.pass(9_000);
+        assert!(matches!(poll(&mut circuit), Action::WaitUntil(_)));
+    }
+    assert!(circuit.admit().is_err(), "it is heard of");
+    circuit.pass(10_000);
+    assert!(circuit.admit().is_ok(), "and then no more");
+}
+
 #[test]
 fn f86_results_of_the_closed_period_do_not_judge_the_trial() {
     for trial_ends in [Code::Ok, Code::Internal] {

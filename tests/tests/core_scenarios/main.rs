@@ -14,6 +14,7 @@ mod breaker;
 mod breaker_and_retries;
 mod budget;
 mod codes;
+mod documented;
 mod hedging;
 mod pushback;
 mod retry;

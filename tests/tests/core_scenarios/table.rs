@@ -128,15 +128,53 @@ fn g77_the_thousand_and_first_name_takes_the_place_of_a_clean_one() {
     assert!(table.get(1).is_none() && table.get(1_000).is_some());
 }
 
-/// An attempt that is still under way keeps its breaker, so that its result has somewhere to go.
+/// An attempt that is still under way keeps its breaker, so that its result has somewhere to go;
+/// however long ago the clock started, and wherever in the circle of its coarse time it stands.
 #[test]
 fn a_breaker_with_an_attempt_under_way_is_not_evicted() {
+    let policy = opens_after(1);
+    for start in [0, 7_000_000, (1 << 47) - 1, (1 << 48) - 1, 1 << 60] {
+        let now = Instant::from_micros(start);
+        let mut table = BreakerTable::<&str, 1>::new();
+        let permit = table.admit(now, "slow", Deadline::at(now + ms(5_000)), &policy).unwrap();
+        let later = now + ms(1_000);
+        assert!(table.admit(later, "new", Deadline::NONE, &policy).is_ok());
+        assert_eq!(table.untracked(), 1, "{start}");
+        table.record(later, "slow", permit, Verdict::Success, &policy);
+
+        let lease_over = now + ms(5_200);
+        assert!(table.admit(lease_over, "new", Deadline::NONE, &policy).is_ok());
+        assert_eq!((table.untracked(), table.get("slow")), (1, None), "{start}");
+    }
+}
+
+/// A lease of a hundred years is one that has not passed, not one that looks like the past.
+#[test]
+fn an_enormous_lease_keeps_its_breaker() {
     let (policy, now) = (opens_after(1), Instant::from_micros(7_000_000));
     let mut table = BreakerTable::<&str, 1>::new();
-    let permit = table.admit(now, "slow", Deadline::at(now + ms(5_000)), &policy).unwrap();
-    let later = now + ms(1_000);
-    assert!(table.admit(later, "new", Deadline::NONE, &policy).is_ok());
-    assert_eq!(table.untracked(), 1);
-    let changed = table.record(later, "slow", permit, Verdict::Failure, &policy);
+    let century = Deadline::at(now + ms(100 * 365 * 86_400_000));
+    let permit = table.admit(now, "slow", century, &policy).unwrap();
+    assert!(table.admit(now + ms(365 * 86_400_000), "new", Deadline::NONE, &policy).is_ok());
+    let changed = table.record(now, "slow", permit, Verdict::Failure, &policy);
+    assert_eq!(changed, Some(Transition::Opened));
+}
+
+/// A key that was evicted and came back is guarded by a new breaker, which leave of the old one
+/// does not touch.
+#[test]
+fn leave_of_an_evicted_breaker_means_nothing_to_its_successor() {
+    let policy = opens_after(1);
+    let mut table = BreakerTable::<&str, 1>::new();
+    let mut now = Instant::from_micros(7_000_000);
+    let mut admit = |table: &mut BreakerTable<_, 1>, key| {
+        now = now + ms(200);
+        table.admit(now, key, Deadline::at(now + ms(100)), &policy).unwrap()
+    };
+    let straggler = admit(&mut table, "a");
+    let _evicts = admit(&mut table, "b");
+    let current = admit(&mut table, "a");
+    assert_eq!(table.record(now, "a", straggler, Verdict::Failure, &policy), None);
+    let changed = table.record(now, "a", current, Verdict::Failure, &policy);
     assert_eq!(changed, Some(Transition::Opened));
 }

@@ -42,7 +42,7 @@ fn trimmed(
 }
 
 #[test]
-fn l2_to_l4_the_nearer_of_budget_and_timeout() {
+fn l2_l3_l4_and_l14_the_nearer_of_budget_and_timeout() {
     let trim = |policy: CallPolicy, total| {
         trimmed(&policy, &request(total), BEGAN, 0, None).unwrap().remaining(BEGAN)
     };

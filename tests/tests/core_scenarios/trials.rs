@@ -78,6 +78,17 @@ fn as_many_trials_as_allowed_and_as_many_successes_as_asked_for() {
     assert_eq!(changed, [None, Some(Transition::Closed), None]);
 }
 
+/// One lease for all trials of a period, the latest that was granted.
+#[test]
+fn a_short_trial_does_not_end_the_lease_of_a_long_one() {
+    let mut circuit = Circuit::ready_for_trials(opens_after(2).with_max_trials(2).unwrap());
+    let long = circuit.admit_for(60_000).unwrap();
+    let _short = circuit.admit_for(100).unwrap();
+    circuit.pass(59_999);
+    assert!(circuit.admit().is_err(), "both are still waited for");
+    assert_eq!(circuit.end(long, Code::Ok), Some(Transition::Closed));
+}
+
 #[test]
 fn open_times_grow_with_every_reopening_up_to_their_end() {
     let policy = opens_after(1).with_growth(2_000, millis(60_000)).unwrap();
