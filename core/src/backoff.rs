@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use crate::num::{share_to_q16, thousandths_to_q16, times_q16, widen, widen16};
+use crate::num::{grown_q16, share_to_q16, thousandths_to_q16, times_q16, widen, widen16};
 use crate::rng::scale;
 use crate::{Invalid, Micros, Random};
 
@@ -173,7 +173,7 @@ impl Backoff {
         let cap = self.max.as_micros();
         let initial = self.initial.as_micros();
         let last = growth.0;
-        let grown = if last == 0 { initial } else { times_q16(last, self.multiplier) };
+        let grown = if last == 0 { initial } else { grown_q16(last, self.multiplier) };
         let raw = grown.min(cap);
         let (low, high) = match self.shape {
             Shape::None => {

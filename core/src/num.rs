@@ -32,6 +32,13 @@ pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
     high.saturating_add((value & 0xffff).wrapping_mul(factor) >> 16)
 }
 
+/// `value` grown by `factor` of one or more, rounded down but never to a standstill: a value of a
+/// few units times 1.1 would round back to itself, and a backoff would not back off.
+pub(crate) const fn grown_q16(value: u64, factor: u32) -> u64 {
+    let grown = times_q16(value, factor);
+    if grown == value && value != 0 && factor > ONE_Q16 { value.saturating_add(1) } else { grown }
+}
+
 /// Thousandths as 16.16, rounded to the nearest, because 1.6 has no exact value there.
 pub(crate) const fn thousandths_to_q16(thousandths: u32) -> u32 {
     let rest = (thousandths % 1_000).wrapping_mul(65_536).wrapping_add(500) / 1_000;
@@ -42,3 +49,6 @@ pub(crate) const fn thousandths_to_q16(thousandths: u32) -> u32 {
 pub(crate) const fn share_to_q16(thousandths: u16) -> u32 {
     (thousandths as u32).wrapping_mul(65_536) / 1_000
 }
+
+/// One as 16.16.
+pub(crate) const ONE_Q16: u32 = 1 << 16;

@@ -186,13 +186,13 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             if key.is_none() {
                 return Some(slot);
             }
-            let quiet = breaker.is_quiet();
+            let clean = breaker.is_clean();
             let evictable = !breaker.is_protecting() && *busy_until <= now;
-            let better = best.is_none_or(|(_, best_quiet, best_used)| {
-                (quiet && !best_quiet) || (quiet == best_quiet && *used < best_used)
+            let better = best.is_none_or(|(_, best_clean, best_used)| {
+                (clean && !best_clean) || (clean == best_clean && *used < best_used)
             });
             if evictable && better {
-                best = Some((slot, quiet, *used));
+                best = Some((slot, clean, *used));
             }
             slot = slot.wrapping_add(1);
         }

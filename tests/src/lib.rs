@@ -1,3 +1,4 @@
 //! Placeholder.
 
+pub mod pb;
 pub mod replay;

@@ -114,9 +114,9 @@ impl<T: Trip> SharedBreaker<T> {
         lock(&self.plain).snapshot()
     }
 
-    /// Whether it is closed with nothing counted.
-    pub fn is_quiet(&self) -> bool {
-        lock(&self.plain).is_quiet()
+    /// Whether it is closed and remembers no bad call.
+    pub fn is_clean(&self) -> bool {
+        lock(&self.plain).is_clean()
     }
 
     #[inline]

@@ -27,7 +27,7 @@
 //! # Map
 //!
 //! `clock` (the only file that reads time), `breaker`, `throttle`, `table`, `shared` (an upstream
-//! of one target), `seed`, `driver` (the blocking loop, and how a call ends for a caller without gRPC),
+//! of one target), `rule`, `seed`, `driver` (the blocking loop, and how a call ends for a caller without gRPC),
 //! `sync` (real or modelled primitives).
 #![doc(test(attr(deny(warnings))))]
 
@@ -37,6 +37,7 @@ pub use evenkeel_core as core;
 mod breaker;
 mod clock;
 mod driver;
+mod rule;
 mod seed;
 mod shared;
 mod sync;
@@ -46,6 +47,7 @@ mod throttle;
 pub use breaker::SharedBreaker;
 pub use clock::{BlockingClock, ManualClock, StdClock};
 pub use driver::{Error, Ledger, call};
+pub use rule::{AnyMemory, AnyRule};
 pub use seed::fresh_seed;
 pub use shared::{Shared, View};
 pub use table::{Handle, Lookup, SharedTable};

@@ -163,6 +163,11 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         lock(&self.inner).entries.get(key).map(|entry| Handle(Arc::clone(entry)))
     }
 
+    /// The size it was made with.
+    pub const fn max(&self) -> usize {
+        self.max
+    }
+
     /// How many keys have a breaker.
     pub fn len(&self) -> usize {
         lock(&self.inner).entries.len()
@@ -193,17 +198,17 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
             .entries
             .values()
             .filter(|entry| is_evictable(entry))
-            .map(|entry| (!entry.breaker.is_quiet(), entry.used.load(Ordering::Relaxed)))
+            .map(|entry| (!entry.breaker.is_clean(), entry.used.load(Ordering::Relaxed)))
             .collect();
         if victims.is_empty() {
             return;
         }
-        // Quiet ones first, then the least recently used: exactly `excess` of them.
+        // Clean ones first, then the least recently used: exactly `excess` of them.
         let last = excess.min(victims.len()) - 1;
         let (_, limit, _) = victims.select_nth_unstable(last);
         let limit = *limit;
         inner.entries.retain(|_, entry| {
-            let rank = (!entry.breaker.is_quiet(), entry.used.load(Ordering::Relaxed));
+            let rank = (!entry.breaker.is_clean(), entry.used.load(Ordering::Relaxed));
             !(is_evictable(entry) && rank <= limit)
         });
     }

@@ -1,11 +1,13 @@
 //! This file knows tokio's clock; the only one in this crate that reads it.
 
-use core::future::pending;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::sync::LazyLock;
 
 use evenkeel_std::core::{Clock, Instant, Micros};
-use tokio::time::Instant as TokioInstant;
+use pin_project_lite::pin_project;
+use tokio::time::{Instant as TokioInstant, Sleep};
 
 /// tokio's monotonic clock, so that `tokio::time::pause` and `advance` work on everything here.
 ///
@@ -24,17 +26,49 @@ impl Clock for TokioClock {
 /// Completes at `at` or later, never earlier; at [`Instant::MAX`] never.
 ///
 /// tokio rounds timers up to the millisecond, and its wheel has been wrong beyond years of range:
-/// longer waits are made in pieces.
-pub async fn sleep_until(at: Instant) {
-    loop {
-        let now = TokioClock.now();
-        if now >= at {
-            return;
-        }
-        let step = now.after(at.since(now).shorter(LONGEST_SLEEP));
-        match to_tokio(step) {
-            Some(step) => tokio::time::sleep_until(step).await,
-            None => pending().await,
+/// longer waits are made in pieces. The timer is made when the future is first polled.
+pub const fn sleep_until(at: Instant) -> SleepUntil {
+    SleepUntil { at, piece: None }
+}
+
+pin_project! {
+    /// The future of [`sleep_until`].
+    #[derive(Debug)]
+    #[must_use = "a future does nothing unless polled"]
+    pub struct SleepUntil {
+        at: Instant,
+        #[pin]
+        piece: Option<Sleep>,
+    }
+}
+
+impl SleepUntil {
+    /// When it completes.
+    pub const fn at(&self) -> Instant {
+        self.at
+    }
+}
+
+impl Future for SleepUntil {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        loop {
+            if let Some(piece) = this.piece.as_mut().as_pin_mut() {
+                ready!(piece.poll(cx));
+            }
+            let now = TokioClock.now();
+            if now >= *this.at {
+                return Poll::Ready(());
+            }
+            let step = now.after(this.at.since(now).shorter(LONGEST_SLEEP));
+            match to_tokio(step) {
+                Some(step) if *this.at < Instant::MAX => {
+                    this.piece.set(Some(tokio::time::sleep_until(step)));
+                }
+                _ => return Poll::Pending,
+            }
         }
     }
 }

@@ -31,8 +31,8 @@
 
 pub use evenkeel_std::core;
 pub use evenkeel_std::{
-    Error, Handle, Ledger, Lookup, Shared, SharedBreaker, SharedTable, SharedThrottle, View,
-    fresh_seed,
+    AnyRule, Error, Handle, Ledger, Lookup, Shared, SharedBreaker, SharedTable, SharedThrottle,
+    View, fresh_seed,
 };
 
 mod budget;
@@ -43,5 +43,5 @@ pub use budget::{
     Budget, BudgetExt, RequestBudget, SharedBudget, WithBudget, current_budget, in_budget, spawn,
     trim, with_budget,
 };
-pub use clock::{TokioClock, sleep_until};
+pub use clock::{SleepUntil, TokioClock, sleep_until};
 pub use driver::{Driven, call, call_seeded, until};

@@ -271,9 +271,9 @@ impl<T: Trip> CircuitBreaker<T> {
         !matches!(self.state, State::Closed { .. })
     }
 
-    /// Whether nothing is counted: it is as good as a new one.
-    pub fn is_quiet(&self) -> bool {
-        matches!(&self.state, State::Closed { memory, .. } if T::is_quiet(memory))
+    /// Whether it is closed and remembers no bad call: the first to be forgotten by a table.
+    pub fn is_clean(&self) -> bool {
+        matches!(&self.state, State::Closed { memory, .. } if T::bad(memory) == 0)
     }
 
     pub(crate) const fn epoch(&self) -> u32 {

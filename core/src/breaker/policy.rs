@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::num::{times_q16, widen, widen8to64, widen16};
+use crate::num::{ONE_Q16, grown_q16, times_q16, widen, widen8to64, widen16};
 use crate::rng::{mix, scale};
 use crate::{
     Code, CodeSet, Consecutive, Deadline, Instant, Invalid, Micros, Report, Trip, Verdict,
@@ -56,7 +56,7 @@ impl<T: Trip> BreakerPolicy<T> {
             slow_after: Micros::MAX,
             open_for: Micros::from_millis(60_000),
             max_open: Micros::SETTING_END,
-            growth: 1 << 16,
+            growth: ONE_Q16,
             jitter: 0,
             seed: 0,
             max_trials: 1,
@@ -170,6 +170,22 @@ impl<T: Trip> BreakerPolicy<T> {
         Ok(self)
     }
 
+    /// The same settings with another rule.
+    pub const fn with_trip<U: Trip>(self, trip: U) -> BreakerPolicy<U> {
+        BreakerPolicy {
+            trip,
+            failures: self.failures,
+            slow_after: self.slow_after,
+            open_for: self.open_for,
+            max_open: self.max_open,
+            growth: self.growth,
+            jitter: self.jitter,
+            seed: self.seed,
+            max_trials: self.max_trials,
+            successes_to_close: self.successes_to_close,
+        }
+    }
+
     /// The rule that opens it.
     pub const fn trip(&self) -> &T {
         &self.trip
@@ -210,10 +226,10 @@ impl<T: Trip> BreakerPolicy<T> {
     pub(super) fn open_time(&self, epoch: u32, reopenings: u8) -> Micros {
         let cap = self.max_open.as_micros();
         let mut span = self.open_for.as_micros().min(cap);
-        let mut left = if self.growth > 1 << 16 { reopenings } else { 0 };
+        let mut left = if self.growth > ONE_Q16 { reopenings } else { 0 };
         while left > 0 && span < cap && span > 0 {
             left = left.saturating_sub(1);
-            span = times_q16(span, self.growth).min(cap);
+            span = grown_q16(span, self.growth).min(cap);
         }
         if self.jitter == 0 {
             return Micros::from_micros(span);

@@ -241,9 +241,11 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     fn keep_trying<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
         if now >= self.wake && self.may_hedge(upstream) {
-            // A hedge that may not go is no end: the others are under way.
-            self.wake = now.after(upstream.policy().hedge_after());
-            if let Ok(attempt) = self.launch(now, upstream) {
+            // A hedge that may not go is dropped, and is no end: the others are under way.
+            self.wake = Instant::MAX;
+            if upstream.retry_allowed(now)
+                && let Ok(attempt) = self.launch(now, upstream)
+            {
                 return Action::Attempt(attempt);
             }
         }
@@ -262,7 +264,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.slot_of(0).is_some()
             && self.counted < policy.retry().max_attempts()
             && policy.hedge_after() < Micros::MAX
-            && !self.has(NOT_REPLAYABLE)
+            && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
     }
 
     /// Starts an attempt if time, target and breaker allow.
@@ -321,5 +323,6 @@ fn short_mask(slot: usize) -> u8 {
 const REFUSED_ONCE: u8 = 1;
 const NOT_REPLAYABLE: u8 = 1 << 1;
 const WAIT_FOR_READY: u8 = 1 << 2;
+const PUSHED_BACK: u8 = 1 << 3;
 
 const _: () = assert!(size_of::<Call>() <= 64, "a call is paid for per request");

@@ -94,9 +94,12 @@ impl CallPolicy {
         Ok(self)
     }
 
-    /// With another attempt started whenever the last has not answered for this long. Only a
-    /// [`Call`](crate::Call) with room for more than one in flight does so, and only methods that
-    /// may be executed twice should be given such a policy.
+    /// With another attempt started whenever the last has not answered for this long, or as soon
+    /// as one of several under way has failed. A hedge that the throttle or the breaker refuses is
+    /// dropped, and what is under way goes on. Zero sends all attempts at once.
+    ///
+    /// Only a [`Call`](crate::Call) with room for more than one in flight does so, and only methods
+    /// that may be executed twice should be given such a policy.
     ///
     /// # Errors
     ///

@@ -1,8 +1,12 @@
 //! This file knows what the end of an attempt means for its call.
 
-use super::{Call, Flight, NOT_REPLAYABLE, Next, Phase, REFUSED_ONCE, Upstream, short_mask};
+use super::{
+    Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
+};
 use crate::retry::Progress;
-use crate::{Because, Code, Instant, Micros, Outcome, Report, Sent, StopReason, Weight};
+use crate::{
+    Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, StopReason, Weight,
+};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
@@ -83,10 +87,14 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let so_far = Progress { attempts: self.counted, replayable: !self.has(NOT_REPLAYABLE) };
         let wanted = upstream.policy().retry().wants(&report.outcome, so_far);
         if self.is_flying() && !matches!(wanted, Err(StopReason::NotRetryable)) {
+            self.move_hedge(now, report.outcome.pushback);
             return Next::StillTrying;
         }
         if let Err(reason) = wanted {
             return self.end(now, upstream, reason);
+        }
+        if self.has(PUSHED_BACK) {
+            return self.end(now, upstream, StopReason::PushedBack);
         }
         if !upstream.retry_allowed(now) {
             return self.end(now, upstream, StopReason::Throttled);
@@ -100,6 +108,16 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
                 Next::Retry { at, because }
             }
             Err(reason) => self.end(now, upstream, reason),
+        }
+    }
+
+    /// A failure brings the next hedge forward, and a pushback puts it off or ends hedging (gRPC
+    /// A6, "Summary of Retry and Hedging Logic").
+    const fn move_hedge(&mut self, now: Instant, pushback: Pushback) {
+        match pushback {
+            Pushback::None => self.wake = now,
+            Pushback::AtLeast(wait) | Pushback::Exactly(wait) => self.wake = now.after(wait),
+            Pushback::Stop => self.flags |= PUSHED_BACK,
         }
     }
 

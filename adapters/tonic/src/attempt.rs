@@ -1,0 +1,209 @@
+//! This file knows one attempt on the wire: readiness, headers, and where it is held, the body;
+//! all of it under one deadline and one timer.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline};
+use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
+use http::{HeaderName, HeaderValue, Request, Response};
+use http_body::{Body as _, Frame};
+use pin_project_lite::pin_project;
+use tonic::body::Body;
+use tower_service::Service;
+
+use crate::TransportError;
+use crate::error::BoxError;
+use crate::held::Held;
+use crate::wire::{details, status, timeout};
+
+/// How an attempt ended, before anybody judges it.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The status is known and everything there is has come.
+    Complete { code: Code, response: Response<Held> },
+    /// Its deadline came first.
+    CutOff,
+    /// The transport failed.
+    Lost(TransportError),
+    /// The headers have come; the body tells how it ends.
+    Streaming(Response<Body>),
+}
+
+/// Whether a response is held until its status is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hold {
+    No,
+    UntilStatus,
+}
+
+pin_project! {
+    /// One attempt as a future without a box. The service is driven ready first, by this attempt
+    /// alone, and called once.
+    pub(crate) struct Sending<S: Service<Request<Body>>> {
+        inner: S,
+        deadline: Deadline,
+        hold: Hold,
+        #[pin]
+        stage: Stage<S::Future>,
+        #[pin]
+        timer: Option<SleepUntil>,
+    }
+}
+
+pin_project! {
+    #[project = StageProjection]
+    enum Stage<F> {
+        Ready { request: Option<Request<Body>> },
+        Sent { #[pin] response: F },
+        Holding { held: Option<Response<Held>>, body: Body },
+    }
+}
+
+impl<S, B> Sending<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    pub(crate) fn new(inner: S, mut request: Request<Body>, attempt: &Attempt, hold: Hold) -> Self {
+        let previous = attempt.previous();
+        if previous > 0 {
+            request.headers_mut().insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
+        }
+        let deadline = attempt.deadline();
+        let stage = Stage::Ready { request: Some(request) };
+        Self { inner, deadline, hold, stage, timer: None }
+    }
+
+    fn poll_stages(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            let mut this = self.as_mut().project();
+            let next = match this.stage.as_mut().project() {
+                StageProjection::Ready { request } => {
+                    if let Err(error) = ready!(this.inner.poll_ready(cx)) {
+                        return Poll::Ready(Ended::Lost(TransportError::before_headers(error)));
+                    }
+                    let Some(mut request) = request.take() else { return Poll::Pending };
+                    if !this.deadline.is_none() {
+                        // What is left at the moment of sending.
+                        let left = this.deadline.remaining(TokioClock.now());
+                        let left = timeout::encode(left);
+                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
+                    }
+                    Stage::Sent { response: this.inner.call(request) }
+                }
+                StageProjection::Sent { response } => {
+                    match received(ready!(response.poll(cx)), *this.hold) {
+                        Received::Body { held, body } => Stage::Holding { held: Some(held), body },
+                        Received::Ended(ended) => return Poll::Ready(ended),
+                    }
+                }
+                StageProjection::Holding { held, body } => {
+                    return keep_holding(held, body, cx);
+                }
+            };
+            this.stage.set(next);
+        }
+    }
+}
+
+impl<S, B> Future for Sending<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        if let Poll::Ready(ended) = self.as_mut().poll_stages(cx) {
+            return Poll::Ready(ended);
+        }
+        let mut this = self.project();
+        if this.deadline.is_none() {
+            return Poll::Pending;
+        }
+        // Made only now: what is answered at once needs no timer.
+        if this.timer.is_none() {
+            this.timer.set(Some(sleep_until(this.deadline.instant())));
+        }
+        match this.timer.as_pin_mut() {
+            Some(timer) => timer.poll(cx).map(|()| Ended::CutOff),
+            None => Poll::Pending,
+        }
+    }
+}
+
+enum Received {
+    Body { held: Response<Held>, body: Body },
+    Ended(Ended),
+}
+
+fn received<B, E>(response: Result<Response<B>, E>, hold: Hold) -> Received
+where
+    E: Into<BoxError>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let mut response = match response {
+        Ok(response) => response,
+        Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
+    };
+    details::defuse(response.headers_mut());
+    let code = status::of_headers(response.status(), response.headers());
+    match (code, hold) {
+        (Some(code), _) => {
+            // Nothing of use follows a status in the headers.
+            let response = response.map(|_| Held::default());
+            Received::Ended(Ended::Complete { code, response })
+        }
+        (None, Hold::No) => Received::Ended(Ended::Streaming(response.map(Body::new))),
+        (None, Hold::UntilStatus) => {
+            let (parts, body) = response.into_parts();
+            let held = Response::from_parts(parts, Held::default());
+            Received::Body { held, body: Body::new(body) }
+        }
+    }
+}
+
+fn keep_holding(
+    held: &mut Option<Response<Held>>,
+    body: &mut Body,
+    cx: &mut Context<'_>,
+) -> Poll<Ended> {
+    loop {
+        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let Some(mut response) = held.take() else { return Poll::Pending };
+        match frame.map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(data))) => {
+                response.body_mut().push(data);
+                if response.body().is_full() {
+                    let rest = core::mem::take(body);
+                    let response = response.map(|held| held.followed_by(rest));
+                    return Poll::Ready(Ended::Streaming(response));
+                }
+                *held = Some(response);
+            }
+            Some(Ok(Err(frame))) => {
+                let mut trailers = frame.into_trailers().unwrap_or_default();
+                details::defuse(&mut trailers);
+                response.body_mut().end(trailers);
+                return Poll::Ready(complete(response));
+            }
+            Some(Err(error)) => {
+                return Poll::Ready(Ended::Lost(TransportError::in_body(error)));
+            }
+            None => return Poll::Ready(complete(response)),
+        }
+    }
+}
+
+fn complete(response: Response<Held>) -> Ended {
+    Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
+}
+
+const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");

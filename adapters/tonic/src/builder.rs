@@ -1,0 +1,360 @@
+//! This file knows how a client is configured, and refuses what cannot be right.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use evenkeel_tokio::core::{
+    BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
+};
+use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
+
+use crate::connect::Connectivity;
+use crate::error::BuildError;
+use crate::service::DEFAULT_REPLAY_LIMIT;
+use crate::settings::{Commit, Ready, Retry, Settings};
+use crate::warn::Given;
+use crate::{AllowList, MethodTable, Resilient};
+
+/// Configures a [`Resilient`] service. Every block is off until it is named.
+///
+/// Settings are checked where they are given; what only looks wrong together is warned about once,
+/// through `tracing`, when the service is built.
+#[derive(Debug)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct Builder {
+    target: String,
+    call: CallPolicy,
+    timeouts: HashMap<Box<str>, Option<Duration>>,
+    budget_reserve: Option<Micros>,
+    ready: Option<Ready>,
+    retry: Option<Retry>,
+    idempotent: Option<AllowList>,
+    breaker: Option<BreakerPolicy<AnyRule>>,
+    max_methods: usize,
+    throttle: Option<ThrottlePolicy>,
+    methods: MethodTable,
+    connectivity: Option<Connectivity>,
+    native_retries: bool,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            target: String::new(),
+            call: CallPolicy::DEFAULT.unbounded(),
+            timeouts: HashMap::new(),
+            budget_reserve: Some(Micros::ZERO),
+            ready: None,
+            retry: None,
+            idempotent: None,
+            breaker: None,
+            max_methods: 1_000,
+            throttle: None,
+            methods: MethodTable::default(),
+            connectivity: None,
+            native_retries: false,
+        }
+    }
+
+    /// The name of the target in breaker keys, errors and logs; empty by default.
+    pub fn target(mut self, name: impl Into<String>) -> Self {
+        self.target = name.into();
+        self
+    }
+
+    /// What the `.proto` says about the methods: their kinds, and, unless
+    /// [`idempotent`](Self::idempotent) gives another list, which may be repeated.
+    pub fn methods(mut self, table: &MethodTable) -> Self {
+        self.methods = MethodTable::merged([&self.methods, table]);
+        self
+    }
+
+    /// The timeout block: this much for every call, retries included. The caller's own deadline
+    /// wins when it is nearer. (grpc-client-kit's default is 10 s.)
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub fn timeout(mut self, timeout: Duration) -> Result<Self, BuildError> {
+        self.call = self.call.with_timeout(timeout)?;
+        Ok(self)
+    }
+
+    /// Another timeout for one method, given as `/package.Service/Method`; `None` leaves it
+    /// without one.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a name of another form, zero, and 2^48 µs (8.9 years) or more.
+    pub fn method_timeout(
+        mut self,
+        method: &str,
+        timeout: Option<Duration>,
+    ) -> Result<Self, BuildError> {
+        if let Some(timeout) = timeout {
+            _ = self.call.with_timeout(timeout)?;
+        }
+        self.timeouts.insert(checked_name(method)?, timeout);
+        Ok(self)
+    }
+
+    /// A limit for each attempt. Its expiry is retried when `DEADLINE_EXCEEDED` is in the retried
+    /// codes.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Result<Self, BuildError> {
+        self.call = self.call.with_attempt_timeout(limit)?;
+        Ok(self)
+    }
+
+    /// Keeps this much of the request's budget for the calls after each one. Zero by default: the
+    /// budget of the current task trims calls without being configured.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 2^48 µs (8.9 years) or more.
+    pub fn budget_reserve(mut self, reserve: Duration) -> Result<Self, BuildError> {
+        self.budget_reserve = Some(Micros::setting("budget.reserve_for_next", reserve)?);
+        Ok(self)
+    }
+
+    /// Leaves the request budget of the current task alone.
+    pub fn without_budget(mut self) -> Self {
+        self.budget_reserve = None;
+        self
+    }
+
+    /// The wait-for-ready block: calls wait for a connection until their deadline, or do not.
+    /// Needs a deadline; a call without one fails fast, and that is warned about once.
+    pub fn wait_for_ready(mut self, default: bool) -> Self {
+        self.ready_block().default = default;
+        self
+    }
+
+    /// Another wait-for-ready for one method; `None` exempts it from the block.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a name that is not `/package.Service/Method`.
+    pub fn method_wait_for_ready(
+        mut self,
+        method: &str,
+        wait: Option<bool>,
+    ) -> Result<Self, BuildError> {
+        let name = checked_name(method)?;
+        self.ready_block().per_method.insert(name, wait);
+        Ok(self)
+    }
+
+    /// Lets calls wait for a connection that have no deadline, for ever if need be.
+    pub fn wait_without_deadline(mut self) -> Self {
+        self.ready_block().require_deadline = false;
+        self
+    }
+
+    /// The retry block. Also lets what was certainly not executed be repeated at once, even with
+    /// [`RetryPolicy::OFF`].
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry_block().policy = policy;
+        self
+    }
+
+    /// Which methods may be executed twice. Without this, and without
+    /// [`methods`](Self::methods), all may.
+    pub fn idempotent(mut self, list: AllowList) -> Self {
+        self.idempotent = Some(list);
+        self
+    }
+
+    /// Restarts broken response streams of methods on the allow-list, from the beginning: items
+    /// repeat, and each restart is a warning. Turns the retry block on.
+    pub fn retry_streaming(mut self) -> Self {
+        self.retry_block().streaming = true;
+        self
+    }
+
+    /// Keeps request messages up to this many bytes for a second attempt; longer ones are sent
+    /// once. 256 KiB by default. Turns the retry block on.
+    pub fn replay_limit(mut self, bytes: usize) -> Self {
+        self.retry_block().replay_limit = bytes;
+        self
+    }
+
+    /// When a call can no longer be retried. Turns the retry block on.
+    pub fn commit(mut self, commit: Commit) -> Self {
+        self.retry_block().commit = commit;
+        self
+    }
+
+    /// The breaker block: one breaker for each target and method.
+    pub fn breaker<T: Trip + Into<AnyRule>>(mut self, policy: BreakerPolicy<T>) -> Self {
+        self.breaker = Some(AnyRule::policy(policy));
+        self
+    }
+
+    /// A slice of a call's time that is too short to judge a target by; 100 ms by default.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 2^48 µs (8.9 years) or more.
+    pub fn short_slice(mut self, slice: Duration) -> Result<Self, BuildError> {
+        self.call = self.call.with_short_slice(slice)?;
+        Ok(self)
+    }
+
+    /// How many breakers are kept; 1000 by default.
+    ///
+    /// # Errors
+    ///
+    /// Refuses 0.
+    pub fn max_methods(mut self, max: usize) -> Result<Self, BuildError> {
+        if max == 0 {
+            return Err(Invalid::new("breaker.max_methods", 0, "", "must be 1 or more").into());
+        }
+        self.max_methods = max;
+        Ok(self)
+    }
+
+    /// The throttle block: bounds the retries of all calls together.
+    pub fn throttle(mut self, policy: ThrottlePolicy) -> Self {
+        self.throttle = Some(policy);
+        self
+    }
+
+    /// Where calls that wait for a connection learn of it; from
+    /// [`connect::connector`](crate::connect::connector). Without it each waiting call tries for
+    /// itself, with growing pauses.
+    pub fn connectivity(mut self, connectivity: Connectivity) -> Self {
+        self.connectivity = Some(connectivity);
+        self
+    }
+
+    /// Says that something below this client retries too (a service config, a mesh), so that the
+    /// client can warn: attempts multiply.
+    pub fn native_retries(mut self) -> Self {
+        self.native_retries = true;
+        self
+    }
+
+    /// The service over `inner`, usually a `tonic::transport::Channel`.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names what cannot be right.
+    pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
+        self.warn_of_contradictions();
+        let mut retry = self.retry;
+        if let Some(retry) = &mut retry {
+            let declared =
+                (!self.methods.methods().is_empty()).then(|| AllowList::declared(&self.methods));
+            retry.idempotent = self.idempotent.or(declared);
+        }
+        let mut timeouts = HashMap::new();
+        for (method, timeout) in self.timeouts {
+            let policy = match timeout {
+                Some(timeout) => self.call.with_timeout(timeout)?,
+                None => self.call.unbounded(),
+            };
+            timeouts.insert(method, policy);
+        }
+        let breaker = match self.breaker {
+            Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
+            None => None,
+        };
+        let settings = Settings {
+            target: self.target.into(),
+            call: self.call,
+            timeouts,
+            budget_reserve: self.budget_reserve,
+            ready: self.ready,
+            retry,
+            breaker,
+            throttle: self.throttle.map(SharedThrottle::new),
+            methods: self.methods,
+            connectivity: self.connectivity,
+            warned: Given::default(),
+            resolved: RwLock::default(),
+        };
+        Ok(Resilient::new(inner, Arc::new(settings)))
+    }
+
+    fn ready_block(&mut self) -> &mut Ready {
+        self.ready.get_or_insert_with(|| Ready {
+            default: true,
+            per_method: HashMap::new(),
+            require_deadline: true,
+        })
+    }
+
+    fn retry_block(&mut self) -> &mut Retry {
+        self.retry.get_or_insert_with(|| Retry {
+            policy: RetryPolicy::DEFAULT,
+            idempotent: None,
+            streaming: false,
+            replay_limit: DEFAULT_REPLAY_LIMIT,
+            commit: Commit::default(),
+        })
+    }
+
+    fn warn_of_contradictions(&self) {
+        let Some(retry) = &self.retry else { return };
+        let (policy, target) = (&retry.policy, &*self.target);
+        if policy.backoff().max() < policy.backoff().initial() {
+            tracing::warn!(
+                target: "evenkeel",
+                upstream = target,
+                "retry.max_backoff is below retry.initial_backoff: every wait is max_backoff",
+            );
+        }
+        let attempts = policy.max_attempts();
+        if let Some(AnyRule::Consecutive(rule)) = self.breaker.as_ref().map(BreakerPolicy::trip)
+            && attempts > 1
+            && rule.threshold() <= attempts
+        {
+            let threshold = rule.threshold();
+            tracing::warn!(
+                target: "evenkeel",
+                upstream = target,
+                threshold,
+                attempts,
+                "breaker.fail_threshold <= retry.max_attempts: one failing call opens its own \
+                 circuit",
+            );
+        }
+        let unlisted = self.idempotent.is_none() && self.methods.methods().is_empty();
+        if unlisted && attempts > 1 && policy.codes().iter().any(|code| RAN.contains(code)) {
+            tracing::warn!(
+                target: "evenkeel",
+                upstream = target,
+                codes = ?policy.codes(),
+                "retry.codes has codes with which the handler may have run, and no list says which \
+                 methods may be executed twice",
+            );
+        }
+        if self.native_retries && attempts > 1 {
+            tracing::warn!(
+                target: "evenkeel",
+                upstream = target,
+                attempts,
+                "something below this client retries too: attempts multiply (3 x 3 = 9); keep one \
+                 retry loop per call",
+            );
+        }
+    }
+}
+
+fn checked_name(method: &str) -> Result<Box<str>, BuildError> {
+    let name = method.strip_prefix('/').and_then(|name| name.split_once('/'));
+    match name {
+        Some((service, own)) if !service.is_empty() && !own.is_empty() && !own.contains('/') => {
+            Ok(method.into())
+        }
+        _ => Err(BuildError::Method(method.to_owned())),
+    }
+}
+
+/// With these the handler ran, or may have.
+const RAN: CodeSet = CodeSet::of(&[Code::Internal, Code::Unknown, Code::Aborted]);

@@ -1,0 +1,101 @@
+//! This file knows a connection in use: the inner connector's, which also tells when the server's
+//! first bytes came and when it is gone.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io::{IoSlice, Result};
+use std::sync::Arc;
+
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
+
+use super::link::Link;
+use super::schedule::Serial;
+
+/// A connection made by a [`Connector`](super::Connector). Dropping it tells the target's
+/// [`Connectivity`](super::Connectivity) that it is gone.
+pub struct Connection<Io> {
+    io: Io,
+    heard: bool,
+    serial: Serial,
+    link: Arc<Link>,
+}
+
+impl<Io> Connection<Io> {
+    pub(super) const fn new(io: Io, serial: Serial, link: Arc<Link>) -> Self {
+        Self { io, heard: false, serial, link }
+    }
+
+    pub(super) const fn serial(&self) -> Serial {
+        self.serial
+    }
+}
+
+impl<Io> Drop for Connection<Io> {
+    fn drop(&mut self) {
+        self.link.step(|schedule, now| schedule.lost(now, self.serial));
+    }
+}
+
+impl<Io> fmt::Debug for Connection<Io> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("heard", &self.heard).finish_non_exhaustive()
+    }
+}
+
+impl<Io: Read + Unpin> Read for Connection<Io> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buf: ReadBufCursor<'_>,
+    ) -> Poll<Result<()>> {
+        if self.heard {
+            return Pin::new(&mut self.io).poll_read(cx, buf);
+        }
+        // A cursor that was handed on does not tell whether anything was read or the end has come.
+        // So the very first bytes take a detour through a buffer that does.
+        let mut first = [0; FIRST_READ];
+        let room = buf.remaining().min(first.len());
+        let mut first = ReadBuf::new(&mut first[..room]);
+        ready!(Pin::new(&mut self.io).poll_read(cx, first.unfilled()))?;
+        if !first.filled().is_empty() {
+            buf.put_slice(first.filled());
+            self.heard = true;
+            self.link.step(|schedule, _| schedule.heard(self.serial));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<Io: Write + Unpin> Write for Connection<Io> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
+}
+
+/// A server's HTTP/2 SETTINGS and more.
+const FIRST_READ: usize = 256;

@@ -1,0 +1,172 @@
+//! This file knows how the one dial is made, and how its connection reaches the channel.
+//!
+//! Why a task? tonic polls a dial only while some call queues for it: when the last of these is
+//! dropped, the dial stands still with it, and whoever waits for its outcome waits in vain. And
+//! tonic dials only for a call that is handed to it, while a waiting call should be handed over
+//! once, when there is a connection. So a dial is a task of its own, anybody may cause it, and its
+//! connection is parked until the channel comes for it.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use evenkeel_tokio::core::{Clock, Deadline, Micros};
+use http::Uri;
+use tokio::runtime::Handle;
+use tower_service::Service;
+
+use super::link::{Dialing, Link};
+use super::schedule::{Ask, Serial};
+use super::{BoxError, Connection, DialError, NotConnected, State};
+use evenkeel_tokio::{TokioClock, until};
+
+/// The connector for `Endpoint::connect_with_connector_lazy`, made by [`connector`].
+///
+/// It dials its own target, whatever it is asked for. It is always ready, because a channel whose
+/// connector was once not ready stays broken for ever.
+///
+/// [`connector`]: super::connector
+pub struct Connector<C: Service<Uri>>(Arc<Dialer<C>>);
+
+impl<C: Service<Uri>> Connector<C> {
+    pub(super) const fn new(dialer: Arc<Dialer<C>>) -> Self {
+        Self(dialer)
+    }
+}
+
+impl<C> Service<Uri> for Connector<C>
+where
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+{
+    type Response = Connection<C::Response>;
+    type Error = NotConnected;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, NotConnected>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        Box::pin(Arc::clone(&self.0).connection())
+    }
+}
+
+impl<C: Service<Uri>> fmt::Debug for Connector<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("target", &self.0.target).finish_non_exhaustive()
+    }
+}
+
+/// Makes the dials of one target.
+pub(super) struct Dialer<C: Service<Uri>> {
+    link: Arc<Link>,
+    target: Uri,
+    limit: Micros,
+    inner: tokio::sync::Mutex<C>,
+    /// Locked before the schedule where both are, never after.
+    parked: Mutex<Option<Connection<C::Response>>>,
+}
+
+/// Starts a dial if its time has come.
+pub(super) trait Dial: Send + Sync {
+    fn dial(self: Arc<Self>);
+}
+
+impl<C> Dial for Dialer<C>
+where
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+{
+    fn dial(self: Arc<Self>) {
+        if let Some(serial) = self.link.step(|schedule, now| schedule.begin(now)) {
+            self.start(serial);
+        }
+    }
+}
+
+impl<C> Dialer<C>
+where
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+{
+    pub(super) fn new(link: Arc<Link>, inner: C, target: Uri, limit: Micros) -> Self {
+        let inner = tokio::sync::Mutex::new(inner);
+        Self { link, target, limit, inner, parked: Mutex::new(None) }
+    }
+
+    /// The connection for a channel: as soon as there is one, or until the schedule refuses.
+    async fn connection(self: Arc<Self>) -> Result<Connection<C::Response>, NotConnected> {
+        let mut states = self.link.states();
+        loop {
+            match self.take_or_ask() {
+                Ok(connection) => return Ok(connection),
+                Err(Ask::Dial(serial)) => self.start(serial),
+                Err(Ask::Join) => {}
+                Err(Ask::Refused(refusal)) => return Err(refusal),
+            }
+            // Fails only without a sender, and the sender is ours.
+            _ = states.wait_for(|state| !matches!(state, State::Connecting)).await;
+        }
+    }
+
+    fn take_or_ask(&self) -> Result<Connection<C::Response>, Ask> {
+        let mut parked = self.parked();
+        match parked.take() {
+            Some(connection) => {
+                self.link.step(|schedule, _| schedule.taken(connection.serial()));
+                Ok(connection)
+            }
+            None => Err(self.link.step(|schedule, now| schedule.ask(now))),
+        }
+    }
+
+    fn start(self: &Arc<Self>, serial: Serial) {
+        let dialing = Dialing { link: Arc::clone(&self.link), serial };
+        // Without a runtime `dialing` is dropped here, which is a failed dial.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(Arc::clone(self).run(dialing));
+        }
+    }
+
+    async fn run(self: Arc<Self>, dialing: Dialing) {
+        let serial = dialing.serial;
+        let limit = Deadline::at(TokioClock.now() + self.limit);
+        let failure = match until(limit, self.reach()).await {
+            Some(Ok(io)) => return self.park(io, dialing).await,
+            Some(Err(error)) => DialError::Connector(error.into()),
+            None => DialError::TimedOut { limit: self.limit },
+        };
+        self.link.step(|schedule, now| schedule.failed(now, serial, failure));
+    }
+
+    async fn reach(&self) -> Result<C::Response, BoxError> {
+        let dial = {
+            let mut inner = self.inner.lock().await;
+            poll_fn(|cx| inner.poll_ready(cx)).await.map_err(Into::into)?;
+            inner.call(self.target.clone())
+        };
+        dial.await.map_err(Into::into)
+    }
+
+    /// Keeps the connection for the channel, but not for long: nobody reads from it, so nobody
+    /// would notice that the server has closed it.
+    async fn park(&self, io: C::Response, dialing: Dialing) {
+        let serial = dialing.serial;
+        {
+            let mut parked = self.parked();
+            *parked = Some(Connection::new(io, serial, Arc::clone(&self.link)));
+            self.link.step(|schedule, now| schedule.connected(now, serial));
+        }
+        tokio::time::sleep(PARKED_AT_MOST.as_duration()).await;
+        let expired = self.parked().take_if(|connection| connection.serial() == serial);
+        drop(expired);
+    }
+
+    fn parked(&self) -> MutexGuard<'_, Option<Connection<C::Response>>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who caused the dial comes at once. Servers that give up on a silent client wait longer: the
+/// usual limits for a handshake are 10 s and more.
+const PARKED_AT_MOST: Micros = Micros::from_millis(5_000);

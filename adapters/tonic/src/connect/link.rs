@@ -1,0 +1,81 @@
+//! This file knows how the schedule of one target is shared: a lock, the clock, and a channel that
+//! tells every state to whoever watches.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use evenkeel_tokio::core::{Clock, Instant};
+use tokio::sync::watch;
+
+use super::schedule::{Schedule, Serial};
+use super::{DialError, State};
+use evenkeel_tokio::TokioClock;
+
+/// What the connector, its connections and its handles share.
+#[derive(Debug)]
+pub(super) struct Link {
+    schedule: Mutex<Schedule>,
+    states: watch::Sender<State>,
+}
+
+impl Link {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        let states = watch::Sender::new(schedule.state());
+        Self { schedule: Mutex::new(schedule), states }
+    }
+
+    /// One step of the schedule, and the state told if it changed.
+    pub(super) fn step<R>(&self, step: impl FnOnce(&mut Schedule, Instant) -> R) -> R {
+        let mut schedule = self.lock();
+        let before = schedule.changes();
+        let answer = step(&mut schedule, TokioClock.now());
+        if schedule.changes() != before {
+            // Under the lock, so that states are told in the order they came about.
+            self.states.send_replace(schedule.state());
+        }
+        answer
+    }
+
+    pub(super) fn states(&self) -> watch::Receiver<State> {
+        self.states.subscribe()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting()
+    }
+
+    /// A panic under the lock is not possible; if it were, the schedule would still be whole.
+    fn lock(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that waits is counted from here until it is dropped, however it ends.
+#[derive(Debug)]
+pub(super) struct Waiting<'a>(&'a Link);
+
+impl<'a> Waiting<'a> {
+    pub(super) fn enroll(link: &'a Link) -> Self {
+        link.step(|schedule, _| schedule.enroll());
+        Self(link)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.step(|schedule, _| schedule.leave());
+    }
+}
+
+/// A dial on its way. One that is dropped without an answer has failed: a target whose dial was
+/// forgotten would be "connecting" for ever.
+#[derive(Debug)]
+pub(super) struct Dialing {
+    pub(super) link: Arc<Link>,
+    pub(super) serial: Serial,
+}
+
+impl Drop for Dialing {
+    fn drop(&mut self) {
+        self.link.step(|schedule, now| schedule.failed(now, self.serial, DialError::Abandoned));
+    }
+}

@@ -1,0 +1,229 @@
+//! This file knows the errors that are ours, and how they ride on a status.
+//!
+//! A caller gets a `tonic::Status` as always. Its code and message say what to do; its
+//! [`source`](std::error::Error::source) chain answers what they cannot: was it our breaker or the
+//! backend, why was there no further attempt, and what did the backend really say last.
+
+use core::error::Error;
+use core::fmt;
+use std::sync::Arc;
+
+use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
+use tonic::Status;
+
+/// Any error, as services pass them on.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The first error of type `E` in the source chain of `status`.
+///
+/// ```
+/// use evenkeel_tonic::{CircuitOpen, cause};
+///
+/// let status = tonic::Status::unavailable("from the backend");
+/// assert!(cause::<CircuitOpen>(&status).is_none(), "so it was the backend");
+/// ```
+pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
+    let mut next = status.source();
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// Which breaker: one for each target and method.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct BreakerKey {
+    /// The target, as it was named when the client was built.
+    pub target: Arc<str>,
+    /// The method, `/package.Service/Method`.
+    pub method: Arc<str>,
+}
+
+/// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CircuitOpen {
+    /// Whose breaker.
+    pub key: BreakerKey,
+    /// When asking again makes sense.
+    pub retry_at: Instant,
+    /// Attempts of this call that were made before.
+    pub attempts: u16,
+    /// What the last of them ended in.
+    pub last: Option<Status>,
+}
+
+/// The request had no time left for this call: nothing was sent. The status is
+/// `DEADLINE_EXCEEDED`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct BudgetExhausted {
+    /// The call that was not made.
+    pub method: Arc<str>,
+    /// Time since the budget was made.
+    pub elapsed: Micros,
+    /// What the budget held at first.
+    pub total: Micros,
+}
+
+/// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeadlinePassed {
+    /// The call.
+    pub method: Arc<str>,
+    /// Attempts made; with 0 nothing was sent.
+    pub attempts: u16,
+    /// What the backend, or the way to it, said last.
+    pub last: Option<Status>,
+}
+
+/// There is no target to send it to. The status is `UNAVAILABLE`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct NoHealthyTargets {
+    /// The targets that were looked at.
+    pub targets: Vec<String>,
+}
+
+/// Why a failed call had no further attempt. The status is what the last attempt ended in.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stopped {
+    /// Why.
+    pub reason: StopReason,
+    /// Attempts made that count.
+    pub attempts: u16,
+    /// The status as it was, where it has a source of its own, such as a
+    /// [`TransportError`](crate::TransportError).
+    pub(crate) cause: Option<Status>,
+}
+
+/// A client that could not be built.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A method name that is not `/package.Service/Method`.
+    Method(String),
+    /// An allow-list pattern that is no full name, no `/package.Service/*` and no `Prefix*`.
+    Pattern(String),
+    /// A setting that was refused.
+    Setting(Invalid),
+}
+
+impl From<Invalid> for BuildError {
+    fn from(invalid: Invalid) -> Self {
+        Self::Setting(invalid)
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(name) => {
+                write!(f, "method name {name:?}: must be \"/package.Service/Method\"")
+            }
+            Self::Pattern(pattern) => write!(
+                f,
+                "retry.idempotent_methods has {pattern:?}: must be \"/package.Service/Method\", \
+                 \"/package.Service/*\" or a prefix such as \"Get*\"",
+            ),
+            Self::Setting(invalid) => invalid.fmt(f),
+        }
+    }
+}
+
+impl Error for BuildError {}
+
+impl fmt::Display for CircuitOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Circuit breaker for {} is open", self.key.method)?;
+        if self.key.target.is_empty() { Ok(()) } else { write!(f, " at {}", self.key.target) }
+    }
+}
+
+impl Error for CircuitOpen {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.last.as_ref().map(|last| last as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Display for BudgetExhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { method, elapsed, total } = self;
+        write!(
+            f,
+            "request deadline exceeded before {method}: {elapsed} elapsed, budget was {total}"
+        )
+    }
+}
+
+impl Error for BudgetExhausted {}
+
+impl fmt::Display for DeadlinePassed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.attempts {
+            0 => write!(f, "deadline of {} passed before it was sent", self.method),
+            1 => write!(f, "deadline of {} passed in its first attempt", self.method),
+            n => write!(f, "deadline of {} passed after {n} attempts", self.method),
+        }
+    }
+}
+
+impl Error for DeadlinePassed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.last.as_ref().map(|last| last as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Display for NoHealthyTargets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no healthy target among {}", self.targets.join(", "))
+    }
+}
+
+impl Error for NoHealthyTargets {}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no further attempt after {}: {}", self.attempts, self.reason)
+    }
+}
+
+impl Error for Stopped {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+impl From<CircuitOpen> for Status {
+    fn from(error: CircuitOpen) -> Self {
+        with_source(Self::unavailable(error.to_string()), error)
+    }
+}
+
+impl From<BudgetExhausted> for Status {
+    fn from(error: BudgetExhausted) -> Self {
+        with_source(Self::deadline_exceeded(error.to_string()), error)
+    }
+}
+
+impl From<DeadlinePassed> for Status {
+    fn from(error: DeadlinePassed) -> Self {
+        with_source(Self::deadline_exceeded(error.to_string()), error)
+    }
+}
+
+impl From<NoHealthyTargets> for Status {
+    fn from(error: NoHealthyTargets) -> Self {
+        with_source(Self::unavailable(error.to_string()), error)
+    }
+}
+
+fn with_source(mut status: Status, source: impl Error + Send + Sync + 'static) -> Status {
+    status.set_source(Arc::new(source));
+    status
+}

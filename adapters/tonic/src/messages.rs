@@ -1,0 +1,97 @@
+//! This file knows where gRPC messages begin and end in a stream of bytes.
+//!
+//! A stream that may be restarted must be given on in whole messages: half a message of the lost
+//! attempt, followed by the first of the next, would make garbage of the decoder's framing.
+
+use bytes::{Buf as _, Bytes, BytesMut};
+
+/// Gives bytes on as soon as they make whole messages.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    partial: BytesMut,
+}
+
+/// What a piece of the stream made whole.
+#[derive(Debug)]
+pub(crate) enum Whole {
+    /// These messages; perhaps none yet.
+    Messages(Option<Bytes>),
+    /// A message longer than is kept. These are all the bytes there were: from here on the stream
+    /// can only be passed through.
+    TooLong(Bytes),
+}
+
+impl Messages {
+    /// Takes the next piece of the stream.
+    pub(crate) fn push(&mut self, data: Bytes) -> Whole {
+        if self.partial.is_empty() && whole(&data) == data.len() {
+            return Whole::Messages(Some(data));
+        }
+        self.partial.extend_from_slice(&data);
+        let whole = whole(&self.partial);
+        if self.partial.len() - whole > LIMIT {
+            return Whole::TooLong(self.partial.split().freeze());
+        }
+        let messages = self.partial.split_to(whole).freeze();
+        Whole::Messages((!messages.is_empty()).then_some(messages))
+    }
+}
+
+/// How many bytes of `data` are whole messages: each a flag, a length of four bytes, and that many
+/// more.
+fn whole(data: &[u8]) -> usize {
+    let mut rest = data;
+    while rest.len() >= HEAD {
+        let mut length = &rest[1..HEAD];
+        let Ok(length) = usize::try_from(length.get_u32()) else { break };
+        match rest[HEAD..].get(length..) {
+            Some(after) => rest = after,
+            None => break,
+        }
+    }
+    data.len() - rest.len()
+}
+
+const HEAD: usize = 5;
+
+/// tonic's decoder refuses larger messages by default.
+const LIMIT: usize = HEAD + 4 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_cut_gives_the_same_messages() {
+        let stream = b"\0\0\0\0\x03abc\0\0\0\0\0\x01\0\0\0\x02de";
+        for cut in 0..=stream.len() {
+            let (mut messages, mut out) = (Messages::default(), Vec::new());
+            for piece in [&stream[..cut], &stream[cut..]] {
+                let Whole::Messages(whole) = messages.push(Bytes::copy_from_slice(piece)) else {
+                    panic!("no message is too long");
+                };
+                out.extend_from_slice(&whole.unwrap_or_default());
+                assert_eq!(super::whole(&out), out.len(), "cut at {cut}");
+            }
+            assert_eq!(out, stream, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn half_a_message_is_kept_back() {
+        let mut messages = Messages::default();
+        let Whole::Messages(whole) = messages.push(Bytes::from_static(b"\0\0\0\0\x03ab")) else {
+            panic!("it is short");
+        };
+        assert_eq!(whole, None);
+    }
+
+    #[test]
+    fn a_message_beyond_the_limit_is_passed_through() {
+        let mut messages = Messages::default();
+        let mut huge = vec![0, 0x7f, 0xff, 0xff, 0xff];
+        huge.resize(LIMIT + 1, 0);
+        let Whole::TooLong(bytes) = messages.push(huge.into()) else { panic!("it is too long") };
+        assert_eq!(bytes.len(), LIMIT + 1);
+    }
+}

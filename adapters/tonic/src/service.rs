@@ -1,0 +1,271 @@
+//! This file knows the service under a generated client, and what is settled about a call before
+//! its first attempt: method, options, deadline, budget, readiness.
+
+use core::task::{Context, Poll};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use evenkeel_tokio::core::{Call, Clock, Deadline, Instant, Micros};
+use evenkeel_tokio::{Driven, TokioClock, current_budget, fresh_seed, trim};
+use http::{Request, Response};
+use tonic::body::Body;
+use tonic::{GrpcMethod, Status};
+use tower_service::Service;
+
+use crate::builder::Builder;
+use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
+use crate::flow::Flow;
+use crate::future::ResponseFuture;
+use crate::options::RetryOwned;
+use crate::request::{Head, Patience, Payload, Reading};
+use crate::settings::{Method, Settings};
+use crate::upstream::{MethodUpstream, Retries};
+use crate::warn::Warning;
+use crate::wire::timeout::{self, Timeout};
+use crate::{CallOptions, Snapshots};
+
+/// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
+/// retries and circuit breakers, in that order, over any channel.
+///
+/// Clones are cheap and share everything.
+///
+/// ```
+/// use core::time::Duration;
+/// use evenkeel_tonic::core::{BreakerPolicy, RetryPolicy};
+/// use evenkeel_tonic::{AllowList, Resilient};
+/// use tonic::transport::Endpoint;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let channel = Endpoint::from_static("http://127.0.0.1:50051").connect_lazy();
+/// let channel = Resilient::builder()
+///     .timeout(Duration::from_secs(2))?
+///     .retry(RetryPolicy::DEFAULT)
+///     .idempotent(AllowList::new(["/orders.v1.Orders/Get"])?)
+///     .breaker(BreakerPolicy::DEFAULT)
+///     .build(channel)?;
+/// // OrdersClient::new(channel)
+/// # let _ = channel;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Resilient<S> {
+    inner: S,
+    settings: Arc<Settings>,
+}
+
+impl Resilient<()> {
+    /// A builder in which nothing is configured yet. What stays so is absent and costs nothing.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
+impl<S> Resilient<S> {
+    pub(crate) const fn new(inner: S, settings: Arc<Settings>) -> Self {
+        Self { inner, settings }
+    }
+
+    /// What every circuit breaker looks like now: target → method → snapshot.
+    pub fn circuit_breaker_states(&self) -> Snapshots {
+        let mut states = Snapshots::new();
+        for (key, snapshot) in self.settings.breaker.iter().flat_map(|(_, table)| table.snapshots())
+        {
+            let target = states.entry(key.target.to_string()).or_default();
+            target.insert(key.method.to_string(), snapshot);
+        }
+        states
+    }
+
+    /// The retry tokens left, in thousandths, if retries are throttled.
+    pub fn throttle_millitokens(&self) -> Option<u32> {
+        self.settings.throttle.as_ref().map(|throttle| throttle.millitokens())
+    }
+
+    /// What it is built on.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S, B> Service<Request<Body>> for Resilient<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Status;
+    type Future = ResponseFuture<S>;
+
+    /// Always ready, and never an error: each attempt drives a clone of the inner service ready
+    /// under the call's own deadline.
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
+        let inner = self.inner.clone();
+        let method = self.settings.method(method_path(&request));
+        if self.stands_down(&request) || (method.passive && current_budget().is_none()) {
+            return ResponseFuture::passing(inner, request);
+        }
+        match self.admit(&method, &mut request) {
+            Ok(admitted) => self.start(inner, method, admitted, request),
+            Err(status) => ResponseFuture::refused(status),
+        }
+    }
+}
+
+/// What is settled about a call before its first attempt.
+struct Admitted {
+    deadline: Deadline,
+    waits: bool,
+    retries: Retries,
+}
+
+impl<S> Resilient<S> {
+    /// Two of our services stacked by accident would multiply their attempts: the inner one lets
+    /// the outer one decide.
+    fn stands_down(&self, request: &Request<Body>) -> bool {
+        let warned = &self.settings.warned;
+        if request.extensions().get::<RetryOwned>().is_some() {
+            if warned.first(Warning::Stacked) {
+                tracing::warn!(
+                    target: "evenkeel",
+                    "a resilient service is stacked on another: the inner one stands down",
+                );
+            }
+            return true;
+        }
+        if request.headers().contains_key("grpc-previous-rpc-attempts")
+            && self.settings.retry.is_some()
+            && warned.first(Warning::ForeignRetries)
+        {
+            tracing::warn!(
+                target: "evenkeel",
+                "something above this client retries too: attempts multiply",
+            );
+        }
+        false
+    }
+
+    /// Timeout, then budget, then wait-for-ready.
+    fn admit(&self, method: &Arc<Method>, request: &mut Request<Body>) -> Result<Admitted, Status> {
+        let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
+        let now = TokioClock.now();
+        let deadline = method.policy.deadline(now, callers_deadline(now, request));
+        if deadline.is_over(now) {
+            // Zero is not none: nothing is sent.
+            let method = Arc::clone(&method.path);
+            return Err(DeadlinePassed { method, attempts: 0, last: None }.into());
+        }
+        let deadline = match self.settings.budget_reserve {
+            Some(reserve) => budgeted(now, &method.path, deadline, reserve)?,
+            None => deadline,
+        };
+        let waits = self.waits(method, options, deadline);
+        let retries = if options.retries_off() { Retries::Off } else { Retries::AsConfigured };
+        Ok(Admitted { deadline, waits, retries })
+    }
+
+    /// The call's own wish wins over the method's setting, and that over the default.
+    fn waits(&self, method: &Method, options: CallOptions, deadline: Deadline) -> bool {
+        if let Some(wish) = options.ready() {
+            return wish && method.repeats;
+        }
+        let Some(block) = &self.settings.ready else { return false };
+        match method.ready {
+            Some(true) if block.require_deadline && deadline.is_none() => {
+                if self.settings.warned.first(Warning::ReadyWithoutDeadline) {
+                    let method = &*method.path;
+                    tracing::warn!(
+                        target: "evenkeel",
+                        method,
+                        "wait-for-ready without a deadline could wait for ever, so the call fails \
+                         fast; give the method a timeout, or switch require_deadline off",
+                    );
+                }
+                false
+            }
+            ready => ready.unwrap_or(false),
+        }
+    }
+
+    fn start(
+        &self,
+        inner: S,
+        method: Arc<Method>,
+        admitted: Admitted,
+        request: Request<Body>,
+    ) -> ResponseFuture<S>
+    where
+        S: Service<Request<Body>>,
+    {
+        let Admitted { deadline, waits, retries } = admitted;
+        let call = Call::new(deadline, fresh_seed());
+        let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
+        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
+        let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
+        let mut request = request;
+        if !repeats {
+            flow.driven.call_mut().forbid_repeats();
+            request.extensions_mut().insert(RetryOwned);
+            return ResponseFuture::once(flow, request);
+        }
+        let (mut parts, body) = request.into_parts();
+        if kind.is_some_and(|kind| kind.client_streaming()) {
+            let payload = Payload::stream(body);
+            flow.again = Some((Head::of(&parts), payload));
+            parts.extensions.insert(RetryOwned);
+            let body = flow.again.as_ref().map_or_else(Body::empty, |(_, payload)| payload.give());
+            return ResponseFuture::once(flow, Request::from_parts(parts, body));
+        }
+        let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
+        let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
+        let reading = Reading::new(body, limit, patience);
+        ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
+    }
+}
+
+/// The full name of the method. A client with an origin has a prefix in its path, which the
+/// generated code's own name does not.
+fn method_path(request: &Request<Body>) -> &str {
+    let path = request.uri().path();
+    let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
+    // "/" service "/" method
+    let length = method.service().len() + method.method().len() + 2;
+    path.len().checked_sub(length).and_then(|prefix| path.get(prefix..)).unwrap_or(path)
+}
+
+/// Takes the caller's own timeout out of the request: each attempt gets what is left.
+fn callers_deadline(now: Instant, request: &mut Request<Body>) -> Deadline {
+    let timeout = timeout::read(request.headers());
+    match timeout {
+        Timeout::Absent => return Deadline::NONE,
+        Timeout::Malformed | Timeout::Value(_) => {}
+    }
+    request.headers_mut().remove(timeout::GRPC_TIMEOUT);
+    match timeout {
+        Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
+        Timeout::Absent | Timeout::Malformed => Deadline::NONE,
+    }
+}
+
+fn budgeted(
+    now: Instant,
+    method: &Arc<str>,
+    deadline: Deadline,
+    reserve: Micros,
+) -> Result<Deadline, Status> {
+    trim(now, method, deadline, reserve).map_err(|spent| {
+        let method = Arc::clone(method);
+        let (elapsed, total) = (spent.elapsed, spent.total);
+        BudgetExhausted { method, elapsed, total }.into()
+    })
+}
+
+/// What is kept of a message for replay, unless the retry block says otherwise.
+pub(crate) const DEFAULT_REPLAY_LIMIT: usize = 256 * 1024;

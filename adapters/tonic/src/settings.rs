@@ -1,0 +1,192 @@
+//! This file knows what a client was built with, and what that means for one method.
+
+use core::hash::{Hash, Hasher};
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
+use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
+use hashbrown::Equivalent;
+
+use crate::connect::Connectivity;
+use crate::warn::Given;
+use crate::{AllowList, BreakerKey, MethodKind, MethodTable};
+
+/// What all clones of one client share.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) target: Arc<str>,
+    pub(crate) call: CallPolicy,
+    pub(crate) timeouts: HashMap<Box<str>, CallPolicy>,
+    pub(crate) budget_reserve: Option<Micros>,
+    pub(crate) ready: Option<Ready>,
+    pub(crate) retry: Option<Retry>,
+    pub(crate) breaker: Option<(BreakerPolicy<AnyRule>, SharedTable<BreakerKey, AnyRule>)>,
+    pub(crate) throttle: Option<SharedThrottle>,
+    pub(crate) methods: MethodTable,
+    pub(crate) connectivity: Option<Connectivity>,
+    pub(crate) warned: Given,
+    pub(crate) resolved: RwLock<HashMap<Box<str>, Arc<Method>>>,
+}
+
+/// The wait-for-ready block.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) default: bool,
+    /// `None` exempts a method.
+    pub(crate) per_method: HashMap<Box<str>, Option<bool>>,
+    pub(crate) require_deadline: bool,
+}
+
+/// The retry block.
+#[derive(Clone, Debug)]
+pub(crate) struct Retry {
+    pub(crate) policy: RetryPolicy,
+    /// `None`: no list was set, so every method may be repeated.
+    pub(crate) idempotent: Option<AllowList>,
+    pub(crate) streaming: bool,
+    pub(crate) replay_limit: usize,
+    pub(crate) commit: Commit,
+}
+
+/// When a call can no longer be retried.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Commit {
+    /// As soon as response headers have come, unless they already carry the status (gRPC A6).
+    OnHeaders,
+    /// When a message has been handed to the caller. A unary response is held until its status is
+    /// known, up to 4 MiB, so that a failure in the trailers is seen and may be retried. Needs the
+    /// [`MethodTable`]: without it nobody knows that a response is unary, and A6's rule applies.
+    #[default]
+    OnMessageDelivered,
+}
+
+/// Everything the settings say about one method, worked out once.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) path: Arc<str>,
+    pub(crate) kind: Option<MethodKind>,
+    pub(crate) policy: CallPolicy,
+    /// Like `policy`, for a call that was told not to retry.
+    pub(crate) without_retry: CallPolicy,
+    /// The method's wait-for-ready; `None` leaves the call alone.
+    pub(crate) ready: Option<bool>,
+    /// Whether a second attempt is ever made, so that the request must be kept.
+    pub(crate) repeats: bool,
+    /// Whether a broken response stream is restarted.
+    pub(crate) restarts: bool,
+    /// Whether a response is held until its status is known.
+    pub(crate) holds: bool,
+    /// Whether there is nothing to do at all.
+    pub(crate) passive: bool,
+    /// Kept where the set of methods is closed; looked up anew otherwise.
+    pub(crate) breaker: Option<Handle<AnyRule>>,
+}
+
+impl Settings {
+    /// What applies to the method with this full path.
+    pub(crate) fn method(&self, path: &str) -> Arc<Method> {
+        let known = self.resolved.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(method) = known.get(path) {
+            return Arc::clone(method);
+        }
+        drop(known);
+        let method = Arc::new(self.resolve(path));
+        let mut known = self.resolved.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Names come from callers, who may come by them anywhere: the map stays bounded.
+        if known.len() < MAX_RESOLVED {
+            known.insert(path.into(), Arc::clone(&method));
+        }
+        method
+    }
+
+    fn resolve(&self, path: &str) -> Method {
+        let kind = self.methods.get(path).map(|method| method.kind());
+        let call = self.timeouts.get(path).copied().unwrap_or(self.call);
+        let retry = match &self.retry {
+            Some(retry) if retry.may_repeat(path) => retry.policy.idempotent(),
+            Some(retry) => retry.policy.not_idempotent(),
+            None => RetryPolicy::OFF,
+        };
+        let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
+        let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
+        let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
+        Method {
+            path: path.into(),
+            kind,
+            policy: call.with_retry(retry),
+            without_retry: call.with_retry(RetryPolicy::OFF),
+            ready,
+            repeats: self.retry.is_some() || self.ready.is_some(),
+            restarts: self.retry.as_ref().is_some_and(|retry| retry.restarts(path)),
+            holds: unary_response && self.retry.as_ref().is_some_and(holds),
+            passive: self.is_passive() && call.timeout() == Micros::MAX,
+            breaker: self.lasting_breaker(path),
+        }
+    }
+
+    /// A method of a closed set keeps its breaker for good, so that a call need not look it up. Any
+    /// other gives it back, or the table could never forget one.
+    fn lasting_breaker(&self, path: &str) -> Option<Handle<AnyRule>> {
+        let (_, table) = self.breaker.as_ref()?;
+        self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
+        let key = KeyRef { target: &self.target, method: &path.into() };
+        table.lookup(TokioClock.now(), &key).handle
+    }
+
+    fn is_passive(&self) -> bool {
+        self.ready.is_none()
+            && self.retry.is_none()
+            && self.breaker.is_none()
+            && self.throttle.is_none()
+            && self.call.attempt_timeout() == Micros::MAX
+    }
+}
+
+impl Ready {
+    fn of(&self, path: &str) -> Option<bool> {
+        self.per_method.get(path).copied().unwrap_or(Some(self.default))
+    }
+}
+
+impl Retry {
+    fn may_repeat(&self, path: &str) -> bool {
+        self.idempotent.as_ref().is_none_or(|list| list.contains(path))
+    }
+
+    /// Restarting a stream repeats items, so it takes both: the opt-in, and the method's name on
+    /// a list.
+    fn restarts(&self, path: &str) -> bool {
+        self.streaming && self.idempotent.as_ref().is_some_and(|list| list.contains(path))
+    }
+}
+
+/// A [`BreakerKey`] that is only looked up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyRef<'a> {
+    pub(crate) target: &'a Arc<str>,
+    pub(crate) method: &'a Arc<str>,
+}
+
+impl Hash for KeyRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // As `BreakerKey` derives it.
+        self.target.hash(state);
+        self.method.hash(state);
+    }
+}
+
+impl Equivalent<BreakerKey> for KeyRef<'_> {
+    fn equivalent(&self, key: &BreakerKey) -> bool {
+        *self.method == key.method && *self.target == key.target
+    }
+}
+
+impl From<&KeyRef<'_>> for BreakerKey {
+    fn from(key: &KeyRef<'_>) -> Self {
+        Self { target: Arc::clone(key.target), method: Arc::clone(key.method) }
+    }
+}
+
+/// As many as breakers are kept by default.
+const MAX_RESOLVED: usize = 1_000;

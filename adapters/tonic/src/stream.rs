@@ -1,0 +1,242 @@
+//! This file knows a response whose body goes on: the attempt, its permit and its deadline move
+//! into it, and the verdict comes with its last frame.
+//!
+//! A stream holds a breaker's trial to its end. Dropped before, it is no verdict and the permit
+//! goes back at once. With the opt-in a broken stream begins anew, in whole messages, from the
+//! start.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use evenkeel_tokio::core::{Attempt, Clock};
+use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body::Frame;
+use tonic::Status;
+use tonic::body::Body;
+use tower_service::Service;
+
+use crate::TransportError;
+use crate::attempt::Ended;
+use crate::drive::{Answer, drive};
+use crate::error::BoxError;
+use crate::flow::{Concluded, Flow};
+use crate::held::Held;
+use crate::messages::{Messages, Whole};
+use crate::wire::{details, status};
+
+/// The body of a response that was handed over before its end.
+pub(crate) struct StreamBody<S> {
+    stage: Stage<S>,
+    /// Made when a frame is first waited for.
+    timer: Option<Pin<Box<SleepUntil>>>,
+    restart: Option<Restart>,
+}
+
+enum Stage<S> {
+    Open { body: Body, flow: Box<Flow<S>>, attempt: Attempt },
+    Restarting(Pin<Box<dyn Future<Output = Answer<S>> + Send>>),
+    Settled,
+}
+
+/// What the open body had.
+enum Polled {
+    Data(Frame<Bytes>),
+    Ended(Ended),
+}
+
+/// What a stream needs that may begin anew.
+struct Restart {
+    messages: Messages,
+    /// The caller's decoder was chosen by the first headers.
+    encoding: Option<HeaderValue>,
+}
+
+/// Nothing of the service is ever pinned here.
+impl<S> Unpin for StreamBody<S> {}
+
+impl<S, B> StreamBody<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    /// The response with its body watched to the end.
+    pub(crate) fn watch(
+        response: Response<Body>,
+        mut flow: Flow<S>,
+        attempt: Attempt,
+    ) -> Response<Body> {
+        let restart = flow.driven.upstream().method().restarts.then(|| Restart {
+            messages: Messages::default(),
+            encoding: response.headers().get(ENCODING).cloned(),
+        });
+        if restart.is_none() {
+            // The caller has the headers: what follows cannot be taken back.
+            flow.driven.call_mut().forbid_repeats();
+        }
+        response.map(|body| {
+            let stage = Stage::Open { body, flow: Box::new(flow), attempt };
+            Body::new(Self { stage, timer: None, restart })
+        })
+    }
+
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
+        let Stage::Open { body, flow, attempt } = &mut self.stage else { return Poll::Pending };
+        let deadline = attempt.deadline();
+        let Poll::Ready(frame) = http_body::Body::poll_frame(Pin::new(body), cx) else {
+            if deadline.is_none() {
+                return Poll::Pending;
+            }
+            let at = deadline.instant();
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+            return timer.as_mut().poll(cx).map(|()| Polled::Ended(Ended::CutOff));
+        };
+        if deadline.is_none() {
+            // Nobody else says that a trial without a deadline is still under way.
+            _ = flow.driven.poll();
+        } else if deadline.is_over(TokioClock.now()) {
+            return Poll::Ready(Polled::Ended(Ended::CutOff));
+        }
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => match frame.into_trailers() {
+                Ok(trailers) => Polled::Ended(ended(Some(trailers))),
+                Err(data) => Polled::Data(data),
+            },
+            Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
+            None => Polled::Ended(ended(None)),
+        })
+    }
+
+    /// Books the end of the open body and says what the caller sees of it.
+    fn settle(&mut self, ended: Ended) -> Option<Result<Frame<Bytes>, Status>> {
+        let Stage::Open { mut flow, attempt, .. } =
+            core::mem::replace(&mut self.stage, Stage::Settled)
+        else {
+            return None;
+        };
+        self.timer = None;
+        match flow.conclude(attempt, ended) {
+            Concluded::Over(result) => Some(result.map(last_frame)),
+            Concluded::Again | Concluded::Stream(..) => {
+                self.begin_anew(*flow, None);
+                None
+            }
+            Concluded::WaitReady(attempt) => {
+                self.begin_anew(*flow, Some(attempt));
+                None
+            }
+        }
+    }
+
+    fn begin_anew(&mut self, flow: Flow<S>, unsent: Option<Attempt>) {
+        let method = &*flow.driven.upstream().method().path;
+        tracing::warn!(
+            target: "evenkeel",
+            method,
+            "a response stream broke and is started anew: items will repeat",
+        );
+        self.stage = Stage::Restarting(Box::pin(drive(flow, unsent)));
+    }
+
+    /// Goes on with the stream that was started anew.
+    fn resume(&mut self, answer: Answer<S>) -> Option<Result<Frame<Bytes>, Status>> {
+        self.stage = Stage::Settled;
+        match answer {
+            Answer::Over(result) => Some(result.map(last_frame)),
+            Answer::Stream(response, attempt, flow) => {
+                let restart = self.restart.as_mut()?;
+                if response.headers().get(ENCODING) != restart.encoding.as_ref() {
+                    let message = "a restarted stream came with another grpc-encoding";
+                    return Some(Err(Status::internal(message)));
+                }
+                // What was half a message died with its attempt.
+                restart.messages = Messages::default();
+                let body = response.into_body();
+                self.stage = Stage::Open { body, flow: Box::new(flow), attempt };
+                None
+            }
+        }
+    }
+
+    /// What of a data frame can be given on now.
+    fn give_on(&mut self, frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
+        let Some(restart) = &mut self.restart else { return Some(frame) };
+        let Ok(data) = frame.into_data() else { return None };
+        match restart.messages.push(data) {
+            Whole::Messages(messages) => messages.map(Frame::data),
+            Whole::TooLong(bytes) => {
+                self.restart = None;
+                if let Stage::Open { flow, .. } = &mut self.stage {
+                    flow.driven.call_mut().forbid_repeats();
+                }
+                Some(Frame::data(bytes))
+            }
+        }
+    }
+}
+
+impl<S, B> http_body::Body for StreamBody<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = self.get_mut();
+        loop {
+            let last = match &mut this.stage {
+                Stage::Settled => return Poll::Ready(None),
+                Stage::Restarting(future) => {
+                    let answer = ready!(future.as_mut().poll(cx));
+                    this.resume(answer)
+                }
+                Stage::Open { .. } => match ready!(this.poll_open(cx)) {
+                    Polled::Data(frame) => match this.give_on(frame) {
+                        Some(frame) => return Poll::Ready(Some(Ok(frame))),
+                        None => continue,
+                    },
+                    Polled::Ended(ended) => this.settle(ended),
+                },
+            };
+            if let Some(last) = last {
+                return Poll::Ready(Some(last));
+            }
+        }
+    }
+
+    /// Not before it is settled: a body that says it is at its end is never polled again, and the
+    /// attempt would look like one that was walked away from.
+    fn is_end_stream(&self) -> bool {
+        matches!(self.stage, Stage::Settled)
+    }
+}
+
+fn ended(trailers: Option<HeaderMap>) -> Ended {
+    let mut response = Response::new(Held::default());
+    let code = status::of_trailers(trailers.as_ref());
+    if let Some(mut trailers) = trailers {
+        details::defuse(&mut trailers);
+        response.body_mut().end(trailers);
+    }
+    Ended::Complete { code, response }
+}
+
+/// The trailers of a stream that ended well; where it ended in its headers, these.
+fn last_frame(response: Response<Held>) -> Frame<Bytes> {
+    let (parts, mut held) = response.into_parts();
+    Frame::trailers(held.take_trailers().unwrap_or(parts.headers))
+}
+
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");

@@ -1,0 +1,33 @@
+//! This file knows how a server asks to be left alone, or not to be asked again.
+//!
+//! Before changing it read "Pushback" in gRPC A6. Of the two ways, the header is exact and comes
+//! from a gRPC library that knows the retry policy; `RetryInfo` in the status details comes from
+//! the application and is a least wait. The header wins.
+
+use evenkeel_core::{Micros, Pushback};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::details;
+
+const GRPC_RETRY_PUSHBACK_MS: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
+
+/// What the headers or trailers of a failed attempt ask for.
+///
+/// A header that is there but makes no sense is a "do not retry", by A6: a server that tries to
+/// hold its clients back must not be hit harder because of a typing error. Several are as bad as
+/// none that can be read. Details that make no sense are as good as absent.
+pub(crate) fn read(headers: &HeaderMap) -> Pushback {
+    let mut values = headers.get_all(GRPC_RETRY_PUSHBACK_MS).iter();
+    match (values.next(), values.next()) {
+        (None, _) => details::retry_delay(headers).map_or(Pushback::None, Pushback::AtLeast),
+        (Some(value), None) => millis(value).map_or(Pushback::Stop, Pushback::Exactly),
+        (Some(_), Some(_)) => Pushback::Stop,
+    }
+}
+
+/// A signed 32-bit decimal that is not negative. Rust's parser takes a plus sign, A6 does not.
+fn millis(value: &HeaderValue) -> Option<Micros> {
+    let text = value.to_str().ok().filter(|text| !text.starts_with('+'))?;
+    let millis = text.parse::<i32>().ok()?;
+    Some(Micros::from_millis(u64::try_from(millis).ok()?))
+}
