@@ -16,6 +16,7 @@ use tower_service::Service;
 use crate::TransportError;
 use crate::error::BoxError;
 use crate::held::Held;
+use crate::options::RetryOwned;
 use crate::wire::{details, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
@@ -73,6 +74,7 @@ where
         if previous > 0 {
             request.headers_mut().insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
+        request.extensions_mut().insert(RetryOwned);
         let deadline = attempt.deadline();
         let stage = Stage::Ready { request: Some(request) };
         Self { inner, deadline, hold, stage, timer: None }

@@ -20,6 +20,7 @@ mod messages;
 mod method;
 mod options;
 mod request;
+mod server;
 mod service;
 mod settings;
 mod stream;
@@ -37,6 +38,7 @@ pub use error::{
 pub use future::ResponseFuture;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 pub use options::CallOptions;
+pub use server::{OpenBudget, OpenBudgetBody, OpenBudgetFuture, OpenBudgetLayer};
 pub use service::Resilient;
 pub use settings::Commit;
 pub use transport::TransportError;

@@ -261,7 +261,9 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     fn may_hedge<U: Upstream + ?Sized>(&self, upstream: &U) -> bool {
         let policy = upstream.policy();
-        self.slot_of(0).is_some()
+        // Known when it is compiled: a call with one attempt at a time carries no hedging.
+        IN_FLIGHT > 1
+            && self.slot_of(0).is_some()
             && self.counted < policy.retry().max_attempts()
             && policy.hedge_after() < Micros::MAX
             && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
