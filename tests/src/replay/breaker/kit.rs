@@ -1,8 +1,8 @@
 //! This file knows what the kit's breakers do, with a switch for each intended difference.
 //!
 //! A switch is read only where the precondition of its difference holds, so that it can excuse
-//! nothing else. Written from the kit's behaviour alone; of the core it borrows the names of the codes
-//! and nothing that decides, because the core's faults are what it is there to notice.
+//! nothing else. Written from the kit's behaviour alone: of the core it borrows the names of the
+//! codes and nothing that decides, because the core's faults are what it is there to notice.
 
 use std::collections::HashMap;
 
