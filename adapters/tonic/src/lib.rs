@@ -73,6 +73,7 @@ pub mod connect;
 mod allow;
 mod attempt;
 mod builder;
+mod contradictions;
 mod drive;
 mod error;
 mod flow;
