@@ -5,12 +5,12 @@ use evenkeel_std::core::{
 };
 use evenkeel_std::{Error, Ledger, fresh_seed};
 
-use crate::{TokioClock, sleep_until};
+use crate::{AttemptInfo, TokioClock, sleep_until};
 
 /// Makes attempts until one settles the call.
 ///
-/// Each attempt is a future made anew by `attempt` and dropped at its deadline; `classify` says
-/// how one ended. Dropping the returned future at any point gives the permit of the attempt under
+/// Each attempt is a future made anew by `attempt`, often an `async` closure that borrows from where
+/// it is written, and dropped at its deadline; `classify` says how one ended. Dropping the returned future at any point gives the permit of the attempt under
 /// way back without a verdict. The jitter's seed comes from the operating system; for a
 /// reproducible run see [`call_seeded`].
 ///
@@ -41,12 +41,16 @@ use crate::{TokioClock, sleep_until};
 /// assert_eq!(tries.get(), 2);
 /// # }
 /// ```
-pub async fn call<U: Upstream, T, E>(
+pub async fn call<U, T, E, F>(
     upstream: U,
     deadline: Deadline,
     classify: impl Fn(&Result<T, E>) -> Outcome,
-    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
-) -> Result<T, Error<E>> {
+    attempt: impl Fn(AttemptInfo) -> F,
+) -> Result<T, Error<E>>
+where
+    U: Upstream,
+    F: Future<Output = Result<T, E>>,
+{
     call_seeded(fresh_seed(), upstream, deadline, classify, attempt).await
 }
 
@@ -55,19 +59,23 @@ pub async fn call<U: Upstream, T, E>(
 /// # Errors
 ///
 /// As [`call`].
-pub async fn call_seeded<U: Upstream, T, E>(
+pub async fn call_seeded<U, T, E, F>(
     seed: u32,
     upstream: U,
     deadline: Deadline,
     classify: impl Fn(&Result<T, E>) -> Outcome,
-    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
-) -> Result<T, Error<E>> {
+    attempt: impl Fn(AttemptInfo) -> F,
+) -> Result<T, Error<E>>
+where
+    U: Upstream,
+    F: Future<Output = Result<T, E>>,
+{
     let mut driven = Driven::new(Call::new(deadline, seed), upstream);
     let mut ledger = Ledger::new();
     loop {
         match driven.poll() {
             Action::Attempt(next) => {
-                let reply = until(next.deadline(), attempt(&next)).await;
+                let reply = until(next.deadline(), attempt(AttemptInfo::from(&next))).await;
                 let outcome = match &reply {
                     Some(reply) => classify(reply),
                     None => Outcome::new(Code::DeadlineExceeded),
