@@ -1,5 +1,9 @@
 //! This file knows how a call is driven under tokio: the three-armed loop and one timer.
 
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
+
 use evenkeel_std::core::{
     Action, Attempt, Call, Clock, Code, Deadline, Instant, Next, Outcome, Upstream,
 };
@@ -100,13 +104,11 @@ pub async fn until<F: Future>(deadline: Deadline, future: F) -> Option<F::Output
     if deadline.is_none() {
         return Some(future.await);
     }
-    let mut future = core::pin::pin!(future);
-    let mut timer = core::pin::pin!(sleep_until(deadline.instant()));
-    core::future::poll_fn(|cx| {
-        if let core::task::Poll::Ready(output) = future.as_mut().poll(cx) {
-            return core::task::Poll::Ready(Some(output));
-        }
-        timer.as_mut().poll(cx).map(|()| None)
+    let mut future = pin!(future);
+    let mut timer = pin!(sleep_until(deadline.instant()));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => timer.as_mut().poll(cx).map(|()| None),
     })
     .await
 }

@@ -2,6 +2,7 @@
 
 mod drops;
 mod futures;
+mod race;
 mod schedule;
 
 use core::cell::RefCell;
