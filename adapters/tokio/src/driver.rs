@@ -1,8 +1,10 @@
 //! This file knows how a call is driven under tokio: the three-armed loop and one timer.
 
 use core::future::poll_fn;
+use core::panic::AssertUnwindSafe;
 use core::pin::pin;
 use core::task::Poll;
+use std::panic::{catch_unwind, resume_unwind};
 
 use evenkeel_std::core::{
     Action, Attempt, Call, Clock, Code, Deadline, Instant, Next, Outcome, Upstream,
@@ -15,7 +17,8 @@ use crate::{AttemptInfo, TokioClock, sleep_until};
 ///
 /// Each attempt is a future made anew by `attempt`, often an `async` closure that borrows from where
 /// it is written, and dropped at its deadline; `classify` says how one ended. Dropping the returned future at any point gives the permit of the attempt under
-/// way back without a verdict. The jitter's seed comes from the operating system; for a
+/// way back without a verdict; a panic in `attempt` or `classify` makes that attempt a failure
+/// (`UNKNOWN`) before it goes on its way. The jitter's seed comes from the operating system; for a
 /// reproducible run see [`call_seeded`].
 ///
 /// # Errors
@@ -79,17 +82,27 @@ where
     loop {
         match driven.poll() {
             Action::Attempt(next) => {
-                let reply = until(next.deadline(), attempt(AttemptInfo::from(&next))).await;
-                let outcome = match &reply {
-                    Some(reply) => classify(reply),
-                    None => Outcome::new(Code::DeadlineExceeded),
-                };
+                let code = caught(async {
+                    let reply = attempt(AttemptInfo::from(&next)).await;
+                    (classify(&reply), reply)
+                });
+                let ended = until(next.deadline(), code).await;
                 // Read once, so that ledger and machine agree on what came too late.
                 let now = TokioClock.now();
-                match reply {
-                    Some(reply) => ledger.keep(now, &next, reply),
-                    None => ledger.cut_off(),
-                }
+                let outcome = match ended {
+                    Some(Ok((outcome, reply))) => {
+                        ledger.keep(now, &next, reply);
+                        outcome
+                    }
+                    Some(Err(panic)) => {
+                        driven.complete(now, next, Outcome::new(Code::Unknown));
+                        resume_unwind(panic);
+                    }
+                    None => {
+                        ledger.cut_off();
+                        Outcome::new(Code::DeadlineExceeded)
+                    }
+                };
                 driven.complete(now, next, outcome);
             }
             Action::WaitUntil(at) => sleep_until(at).await,
@@ -113,9 +126,22 @@ pub async fn until<F: Future>(deadline: Deadline, future: F) -> Option<F::Output
     .await
 }
 
+/// The output of `future`, or the panic it ended in. The panic is resumed once the attempt is
+/// booked, so nobody sees what it may have left half done.
+async fn caught<F: Future>(future: F) -> std::thread::Result<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        polled.map_or_else(|panic| Poll::Ready(Err(panic)), |output| output.map(Ok))
+    })
+    .await
+}
+
 /// A [`Call`] with the upstream it runs against and tokio's clock; cancelled when dropped.
 ///
-/// For adapters that need more than [`call`]: it is the loop's three arms as methods.
+/// For adapters that need more than [`call`]: it is the loop's three arms as methods. A drop is no
+/// verdict, whatever it was dropped for; an adapter that runs code which may panic catches the
+/// panic and completes the attempt with `UNKNOWN`, as [`call`] does.
 #[derive(Debug)]
 pub struct Driven<U: Upstream, const IN_FLIGHT: usize = 1> {
     call: Call<IN_FLIGHT>,
