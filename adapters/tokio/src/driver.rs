@@ -15,11 +15,14 @@ use crate::{AttemptInfo, TokioClock, sleep_until};
 
 /// Makes attempts until one settles the call.
 ///
-/// Each attempt is a future made anew by `attempt`, often an `async` closure that borrows from where
-/// it is written, and dropped at its deadline; `classify` says how one ended. Dropping the returned future at any point gives the permit of the attempt under
-/// way back without a verdict; a panic in `attempt` or `classify` makes that attempt a failure
-/// (`UNKNOWN`) before it goes on its way. The jitter's seed comes from the operating system; for a
-/// reproducible run see [`call_seeded`].
+/// Each attempt is a future made anew by `attempt`, dropped at its deadline; `classify` says how
+/// one ended. An `async` closure that borrows from where it is written serves; one that owns what
+/// it uses (`async move`) can lend it only once, so borrow it from outside.
+///
+/// Dropping the returned future at any point gives the permit of the attempt under way back without
+/// a verdict. A panic in `attempt` or `classify` makes that attempt a failure (`UNKNOWN`) before it
+/// goes on its way. The jitter's seed comes from the operating system; for a reproducible run see
+/// [`call_seeded`].
 ///
 /// # Errors
 ///
