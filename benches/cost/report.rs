@@ -26,22 +26,21 @@ pub(crate) fn print(groups: &[Group]) {
 }
 
 fn print_rows(index: usize, group: &Group, countable: bool) {
-    let mut first: Option<Row> = None;
-    for (number, case) in group.cases.iter().enumerate() {
-        let row = Row {
-            allocations: Allocations::of(case),
-            instructions: countable.then(|| instructions::of(index, number)).flatten(),
-            time: fastest(case),
-        };
-        let base = first.get_or_insert(row);
-        let Allocations { count, bytes } = row.allocations;
+    let mut base: Option<Row> = None;
+    for (number, (case, time)) in group.cases.iter().zip(times(group)).enumerate() {
+        let allocations = Allocations::of(case);
+        let instructions = countable.then(|| instructions::of(index, number)).flatten();
+        let row = Row { allocations, instructions, time };
+        let base = base.get_or_insert(row);
         println!(
-            "  {:<32} {count:>7.2} {:>7} {bytes:>7.0} {:>8} {:>8} {:>7.2}",
+            "  {:<32} {:>7.2} {:>+7.2} {:>7.0} {:>8} {:>8} {:>7.2}",
             case.name,
-            format!("{:+.2}", count - base.allocations.count),
-            row.instructions.map_or_else(|| "-".into(), |count| format!("{count:.0}")),
+            allocations.count,
+            allocations.count - base.allocations.count,
+            allocations.bytes,
+            instructions.map_or_else(|| "-".into(), |count| format!("{count:.0}")),
             row.added_instructions(base).map_or_else(|| "-".into(), |added| format!("{added:+.0}")),
-            row.time / base.time,
+            time / base.time,
         );
     }
 }
@@ -59,16 +58,28 @@ impl Row {
     }
 }
 
-/// The shortest of a few rounds: whatever disturbs one only makes it longer.
-fn fastest(case: &Case) -> f64 {
-    let round = || {
-        let begun = StdClock.now();
-        case.run(TIMED);
-        StdClock.now().since(begun)
-    };
-    let shortest = (0..ROUNDS).map(|_| round()).min().unwrap_or(Micros::ZERO);
-    shortest.as_micros().max(1) as f64
+/// How long each case takes: the shortest of several rounds, because whatever disturbs one only
+/// makes it longer, and all cases in each round, because disturbances last.
+fn times(group: &Group) -> Vec<f64> {
+    let mut times = 1_000;
+    while group.cases.first().is_some_and(|case| time(case, times) < LEAST) {
+        times *= 2;
+    }
+    let mut shortest = vec![Micros::MAX; group.cases.len()];
+    for _ in 0..ROUNDS {
+        for (case, shortest) in group.cases.iter().zip(&mut shortest) {
+            *shortest = shortest.shorter(time(case, times));
+        }
+    }
+    shortest.into_iter().map(|time| time.as_micros() as f64).collect()
 }
 
-const ROUNDS: u32 = 9;
-const TIMED: u64 = 20_000;
+fn time(case: &Case, times: u64) -> Micros {
+    let begun = StdClock.now();
+    case.run(times);
+    StdClock.now().since(begun)
+}
+
+const ROUNDS: u32 = 15;
+/// A thousand ticks of the clock.
+const LEAST: Micros = Micros::from_millis(1);
