@@ -27,8 +27,8 @@ impl<S> Channel for S where
 {
 }
 
-pub(crate) fn groups() -> [Group; 4] {
-    [without_timeout(), with_timeout(), retried(), stream()]
+pub(crate) fn groups() -> [Group; 5] {
+    [without_timeout(), with_timeout(), waited_for(), retried(), stream()]
 }
 
 fn without_timeout() -> Group {
@@ -56,6 +56,15 @@ fn with_timeout() -> Group {
         in_budget(unary("full chain, set_timeout, budget", over(Stub::unary(), full), SET)),
     ];
     Group { title: "a unary call with a deadline", cases }
+}
+
+fn waited_for() -> Group {
+    let cases = vec![
+        unary("raw tonic, set_timeout", Stub::waited_for(), SET),
+        unary("timeout", over(Stub::waited_for(), timeout), NONE),
+        unary("full chain", over(Stub::waited_for(), full), NONE),
+    ];
+    Group { title: "the same, its answer waited for", cases }
 }
 
 fn retried() -> Group {

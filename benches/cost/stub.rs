@@ -14,13 +14,15 @@ use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
-/// Reads a request to its end, as a transport would, and answers at once. A clone is the same stub.
+/// Reads a request to its end, as a transport would, and answers. A clone is the same stub.
 #[derive(Clone)]
 pub(crate) struct Stub {
     /// How many messages each answer has.
     messages: u64,
     /// One in so many requests is answered; the others are told to come again at once.
     answers: u64,
+    /// Whether an answer is there at the first poll.
+    at_once: bool,
     requests: Arc<AtomicU64>,
 }
 
@@ -30,7 +32,12 @@ impl Stub {
     }
 
     pub(crate) fn streaming(messages: u64) -> Self {
-        Self { messages, answers: 1, requests: Arc::default() }
+        Self { messages, answers: 1, at_once: true, requests: Arc::default() }
+    }
+
+    /// One whose answers are waited for, as all are that come over a network.
+    pub(crate) fn waited_for() -> Self {
+        Self { at_once: false, ..Self::unary() }
     }
 
     /// One that answers every second request.
@@ -51,7 +58,7 @@ impl Service<Request<Body>> for Stub {
     fn call(&mut self, request: Request<Body>) -> Answering {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let messages = number.is_multiple_of(self.answers).then_some(self.messages);
-        Answering { request: request.into_body(), messages }
+        Answering { request: request.into_body(), messages, ready: self.at_once }
     }
 }
 
@@ -59,6 +66,7 @@ impl Service<Request<Body>> for Stub {
 pub(crate) struct Answering {
     request: Body,
     messages: Option<u64>,
+    ready: bool,
 }
 
 impl Future for Answering {
@@ -66,6 +74,10 @@ impl Future for Answering {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         while ready!(Pin::new(&mut self.request).poll_frame(cx)).is_some() {}
+        if !core::mem::replace(&mut self.ready, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let mut response = Response::new(Body::empty());
         let headers = response.headers_mut();
         headers.insert("content-type", HeaderValue::from_static("application/grpc"));
