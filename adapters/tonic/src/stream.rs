@@ -34,6 +34,7 @@ pub(crate) struct StreamBody<S> {
     restart: Option<Restart>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, in a box already")]
 enum Stage<S> {
     Open { body: Body, flow: Flow<S>, attempt: Attempt },
     Restarting(Pin<Box<dyn Future<Output = Answer<S>> + Send>>),
