@@ -110,7 +110,8 @@ where
                     let (Some(flow), Some(head)) = (this.flow.as_mut(), head.take()) else {
                         return Poll::Pending;
                     };
-                    Stage::Ready { request: Some(ready_to_send(flow, head, read)) }
+                    let request = ready_to_send(flow, head, read);
+                    begin(this.flow, request)
                 }
                 StageProjection::Ready { request } => {
                     let Some(request) = request.take() else { return Poll::Pending };
