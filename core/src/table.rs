@@ -10,8 +10,8 @@
 
 use crate::breaker::next_epoch;
 use crate::{
-    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Permit, Rejected, Snapshot,
-    Transition, Trip, Verdict,
+    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Micros, Permit, Rejected,
+    Snapshot, Transition, Trip, Verdict,
 };
 
 /// At most `N` breakers, by key.
@@ -42,7 +42,8 @@ pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
     breakers: [CircuitBreaker<T>; N],
     /// When each slot was last looked up, in lookups.
     used: [u32; N],
-    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up.
+    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up and
+    /// modulo 2^32: a clock may have started at any time, and half the circle is four years.
     busy_until: [u32; N],
     lookups: u32,
     /// Above every epoch an evicted breaker ever had, so that a permit it gave means nothing to
@@ -83,9 +84,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         };
         let Some(breaker) = self.breakers.get_mut(slot) else { return Ok(Permit::UNTRACKED) };
         let permit = breaker.admit(now, lease, policy)?;
-        if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = coarse_up(policy.lease_end(now, lease)).max(*busy_until);
-        }
+        self.keep_busy(slot, now, policy.lease_end(now, lease));
         Ok(permit)
     }
 
@@ -107,9 +106,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             breaker.renew(now, permit, policy);
         }
-        if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = coarse_up(policy.lease_end(now, Deadline::NONE)).max(*busy_until);
-        }
+        self.keep_busy(slot, now, policy.lease_end(now, Deadline::NONE));
     }
 
     /// The breaker of `key`, if there is one; for manual control. No use in the sense of eviction.
@@ -151,7 +148,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             Some(slot) => slot,
             None => {
                 let slot = self.victim(now)?;
-                self.replace(slot, key);
+                self.replace(slot, key, now);
                 slot
             }
         };
@@ -175,7 +172,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
 
     /// A free slot, or the one that is missed least; `None` while all protect or are in use.
     fn victim(&self, now: Instant) -> Option<usize> {
-        let now = coarse_down(now);
+        let now = coarse(now);
         let mut best: Option<(usize, bool, u32)> = None;
         let mut slot = 0usize;
         while let (Some(key), Some(breaker), Some(used), Some(busy_until)) = (
@@ -188,7 +185,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
                 return Some(slot);
             }
             let clean = breaker.is_clean();
-            let evictable = !breaker.is_protecting() && *busy_until <= now;
+            let evictable = !breaker.is_protecting() && !is_later(*busy_until, now);
             let better = best.is_none_or(|(_, best_clean, best_used)| {
                 (clean && !best_clean) || (clean == best_clean && *used < best_used)
             });
@@ -200,7 +197,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         best.map(|(slot, _, _)| slot)
     }
 
-    fn replace(&mut self, slot: usize, key: K) {
+    fn replace(&mut self, slot: usize, key: K, now: Instant) {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             let evicted = breaker.epoch();
             // As a signed distance, because epochs wrap.
@@ -213,7 +210,16 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             *current = Some(key);
         }
         if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = 0;
+            *busy_until = coarse(now);
+        }
+    }
+
+    fn keep_busy(&mut self, slot: usize, now: Instant, until: Instant) {
+        let end = coarse(until.min(now.after(LONGEST_LEASE))).wrapping_add(1);
+        if let Some(busy_until) = self.busy_until.get_mut(slot)
+            && is_later(end, *busy_until)
+        {
+            *busy_until = end;
         }
     }
 
@@ -235,13 +241,17 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Default for BreakerTable<K, N, T> {
     }
 }
 
-fn coarse_down(instant: Instant) -> u32 {
-    u32::try_from(instant.as_micros() >> 16).unwrap_or(u32::MAX)
+fn coarse(instant: Instant) -> u32 {
+    u32::try_from(instant.as_micros() >> 16 & 0xffff_ffff).unwrap_or(0)
 }
 
-fn coarse_up(instant: Instant) -> u32 {
-    coarse_down(instant).saturating_add(1)
+/// Whether `a` lies within half a circle after `b`.
+const fn is_later(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
 }
+
+/// 2.2 years, half of what [`is_later`] can tell from the past.
+const LONGEST_LEASE: Micros = Micros::from_micros(1 << 46);
 
 /// 24 B of breaker, 4 B of key, 8 B of bookkeeping; and 12 B for the table.
 const _: () = assert!(size_of::<BreakerTable<u16, 8>>() <= 8 * 36 + 16);

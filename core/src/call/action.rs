@@ -50,7 +50,8 @@ impl Attempt {
         self.deadline
     }
 
-    /// 1 for the first attempt. A transparent repetition keeps the number of what it repeats.
+    /// How many attempts count so far, this one included: 1 for the first. A transparent
+    /// repetition keeps the number of what it repeats; with hedges in flight, that of the latest.
     pub const fn number(&self) -> u16 {
         self.number
     }

@@ -4,9 +4,7 @@ use super::{
     Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
 };
 use crate::retry::Progress;
-use crate::{
-    Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, StopReason, Weight,
-};
+use crate::{Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, StopReason, Weight};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.

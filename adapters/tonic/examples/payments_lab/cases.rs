@@ -26,7 +26,7 @@ use crate::server::Behaviour::{
 use crate::server::{Behaviour, Lab};
 use crate::{pb, warnings};
 
-type Error = Box<dyn std::error::Error>;
+type Error = Box<dyn core::error::Error>;
 type Outcome = Result<Observed, Error>;
 
 /// Three attempts with short waits, so that the lab is quick.

@@ -20,7 +20,7 @@ mod warnings;
 use std::process::ExitCode;
 
 #[tokio::main]
-async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn main() -> Result<ExitCode, Box<dyn core::error::Error>> {
     let json = match std::env::args().nth(1).as_deref() {
         None => false,
         Some("--json") => true,

@@ -89,14 +89,14 @@ impl Expected {
     }
 
     fn text(&self) -> String {
-        let charges = self.charges.map_or("-".to_owned(), |charges| charges.to_string());
+        let charges = self.charges.map_or_else(|| "-".to_owned(), |charges| charges.to_string());
         format!("{} {}/{charges}", self.outcome, self.attempts)
     }
 }
 
 /// A row of the table a person reads.
 pub(crate) fn print_row(id: &str, teaches: &str, expected: &Expected, observed: &Observed) {
-    let charges = expected.charges.map_or("-".to_owned(), |_| observed.charges.to_string());
+    let charges = expected.charges.map_or_else(|| "-".to_owned(), |_| observed.charges.to_string());
     let faults = expected.faults(observed);
     let mark = if faults.is_empty() { '✓' } else { '✗' };
     println!(
@@ -126,11 +126,15 @@ pub(crate) fn print_head() {
 
 /// One JSON object for each row. Every string in it is a name of ours.
 pub(crate) fn print_json(id: &str, expected: &Expected, observed: &Observed) {
-    let charges = expected.charges.map_or("null".to_owned(), |_| observed.charges.to_string());
-    let received = observed.received.as_ref().map_or("null".to_owned(), |received| {
-        let values: Vec<_> = received.iter().map(|value| shown(*value)).collect();
-        format!("[{}]", values.join(","))
-    });
+    let charges =
+        expected.charges.map_or_else(|| "null".to_owned(), |_| observed.charges.to_string());
+    let received = observed.received.as_ref().map_or_else(
+        || "null".to_owned(),
+        |received| {
+            let values: Vec<_> = received.iter().map(|value| shown(*value)).collect();
+            format!("[{}]", values.join(","))
+        },
+    );
     println!(
         "{{\"case\":\"{id}\",\"outcome\":\"{}\",\"attempts\":{},\"charges\":{charges},\
          \"seconds\":{:.3},\"received\":{received},\"ok\":{}}}",

@@ -1,8 +1,9 @@
 //! This file knows a payments server that misbehaves to order, and counts what it really did.
 
+use core::net::SocketAddr;
 use core::pin::Pin;
 use core::time::Duration;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio_stream::Stream;
@@ -126,7 +127,7 @@ impl Service {
             }
             let index = script.attempts as usize - 1;
             let behaviours = &script.behaviours;
-            behaviours.get(index).or(behaviours.last()).copied().unwrap_or(Behaviour::Work)
+            behaviours.get(index).or_else(|| behaviours.last()).copied().unwrap_or(Behaviour::Work)
         };
         match behaviour {
             Behaviour::FailBefore(code) => Err(failure(code)),
@@ -138,13 +139,13 @@ impl Service {
                 tokio::time::sleep(span).await;
                 Err(failure(code))
             }
-            Behaviour::Hang => std::future::pending().await,
+            Behaviour::Hang => core::future::pending().await,
             Behaviour::KillAfter => {
                 work(&mut locked(&self.script));
                 for connection in locked(&self.script).connections.drain(..) {
                     _ = connection.shutdown(Shutdown::Both);
                 }
-                std::future::pending().await
+                core::future::pending().await
             }
             Behaviour::Work => Ok(work(&mut locked(&self.script))),
             Behaviour::WorkSlowly(span) => {
