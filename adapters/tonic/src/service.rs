@@ -12,6 +12,7 @@ use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
+use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
 use crate::flow::Flow;
@@ -140,8 +141,8 @@ impl<S> Resilient<S> {
             }
             return true;
         }
-        if request.headers().contains_key("grpc-previous-rpc-attempts")
-            && self.settings.retry.is_some()
+        if self.settings.retry.is_some()
+            && request.headers().contains_key(PREVIOUS_ATTEMPTS)
             && warned.first(Warning::ForeignRetries)
         {
             tracing::warn!(
