@@ -42,7 +42,8 @@ pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
     breakers: [CircuitBreaker<T>; N],
     /// When each slot was last looked up, in lookups.
     used: [u32; N],
-    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up.
+    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up. They
+    /// wrap after 8.9 years (a clock may count from 1970), so only distances from now mean a thing.
     busy_until: [u32; N],
     lookups: u32,
     /// Above every epoch an evicted breaker ever had, so that a permit it gave means nothing to
@@ -84,7 +85,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         let Some(breaker) = self.breakers.get_mut(slot) else { return Ok(Permit::UNTRACKED) };
         let permit = breaker.admit(now, lease, policy)?;
         if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = coarse_up(policy.lease_end(now, lease)).max(*busy_until);
+            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, lease));
         }
         Ok(permit)
     }
@@ -108,7 +109,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             breaker.renew(now, permit, policy);
         }
         if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = coarse_up(policy.lease_end(now, Deadline::NONE)).max(*busy_until);
+            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, Deadline::NONE));
         }
     }
 
@@ -150,7 +151,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             Some(slot) => slot,
             None => {
                 let slot = self.victim(now)?;
-                self.replace(slot, key);
+                self.replace(now, slot, key);
                 slot
             }
         };
@@ -174,7 +175,6 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
 
     /// A free slot, or the one that is missed least; `None` while all protect or are in use.
     fn victim(&self, now: Instant) -> Option<usize> {
-        let now = coarse_down(now);
         let mut best: Option<(usize, bool, u32)> = None;
         let mut slot = 0usize;
         while let (Some(key), Some(breaker), Some(used), Some(busy_until)) = (
@@ -187,7 +187,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
                 return Some(slot);
             }
             let clean = breaker.is_clean();
-            let evictable = !breaker.is_protecting() && *busy_until <= now;
+            let evictable = !breaker.is_protecting() && units_left(*busy_until, now) == 0;
             let better = best.is_none_or(|(_, best_clean, best_used)| {
                 (clean && !best_clean) || (clean == best_clean && *used < best_used)
             });
@@ -199,7 +199,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         best.map(|(slot, _, _)| slot)
     }
 
-    fn replace(&mut self, slot: usize, key: K) {
+    fn replace(&mut self, now: Instant, slot: usize, key: K) {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             let evicted = breaker.epoch();
             // As a signed distance, because epochs wrap.
@@ -212,7 +212,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             *current = Some(key);
         }
         if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = 0;
+            *busy_until = units(now.as_micros());
         }
     }
 
@@ -234,13 +234,25 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Default for BreakerTable<K, N, T> {
     }
 }
 
-fn coarse_down(instant: Instant) -> u32 {
-    u32::try_from(instant.as_micros() >> 16).unwrap_or(u32::MAX)
+/// The later of `busy_until` and `lease`, of which half a turn (4.4 years) is taken at most.
+fn prolonged(busy_until: u32, now: Instant, lease: Instant) -> u32 {
+    let rounded_up = lease.as_micros().saturating_add(0xffff) >> 16;
+    let ahead = rounded_up.saturating_sub(now.as_micros() >> 16);
+    let ahead = u32::try_from(ahead).unwrap_or(HALF_TURN).min(HALF_TURN);
+    units(now.as_micros()).wrapping_add(ahead.max(units_left(busy_until, now)))
 }
 
-fn coarse_up(instant: Instant) -> u32 {
-    coarse_down(instant).saturating_add(1)
+/// How many units `busy_until` is ahead; what is more than half a turn ahead is in fact behind.
+fn units_left(busy_until: u32, now: Instant) -> u32 {
+    let left = busy_until.wrapping_sub(units(now.as_micros()));
+    if left <= HALF_TURN { left } else { 0 }
 }
+
+fn units(micros: u64) -> u32 {
+    u32::try_from((micros >> 16) & 0xffff_ffff).unwrap_or(0)
+}
+
+const HALF_TURN: u32 = 1 << 31;
 
 /// 24 B of breaker, 4 B of key, 8 B of bookkeeping; and 12 B for the table.
 const _: () = assert!(size_of::<BreakerTable<u16, 8>>() <= 8 * 36 + 16);
