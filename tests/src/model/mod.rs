@@ -14,6 +14,7 @@ pub mod script;
 pub mod search;
 pub mod settings;
 pub mod table;
+pub mod tokens;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
