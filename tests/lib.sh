@@ -34,7 +34,7 @@ run_parts() {
     [ "$failed" -eq 0 ]
 }
 
-# Runs a command as one check; shows what it printed if it fails.
+# Runs a command as one check; fails with it, and shows what it printed.
 check() {
     local title=$1
     shift
@@ -43,13 +43,13 @@ check() {
     else
         report FAILED "$title"
         tail -n 200 "$log"
+        return 1
     fi
 }
 
 # Like `check`, for one whose output is what a person wants to see.
 show() {
-    check "$@"
-    if [ -s "$log" ]; then sed 's/^/   /' "$log"; fi
+    if check "$@"; then sed 's/^/   /' "$log"; fi
 }
 
 # Runs `cargo test` and counts its tests; shows what it printed if one fails.

@@ -61,7 +61,7 @@
 //! (one attempt on the wire), `request`, `held`, `stream`, `messages` (bodies), `settings` and
 //! `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire says),
 //! [`connect`] (dialling), `server` (the layer).
-#![doc(test(attr(deny(warnings))))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,8 @@ pub mod run;
 pub mod script;
 pub mod search;
 pub mod settings;
+pub mod table;
+pub mod tokens;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};

@@ -41,6 +41,7 @@ fn breaker<T: Rule>() {
 
 fn settings<T: Rule>(policy: &BreakerPolicy<T>) {
     let _ = BreakerPolicy::<T>::default();
+    let _ = BreakerPolicy::with_trip(*policy, Consecutive::DEFAULT);
     let _ = BreakerPolicy::open_for(policy);
     let _ = BreakerPolicy::max_trials(policy);
     let _ = BreakerPolicy::successes_to_close(policy);
@@ -79,7 +80,7 @@ fn gate<T: Rule>(breaker: &CircuitBreaker<T>, permit: &Permit) {
 fn look<T: Rule>(breaker: &CircuitBreaker<T>) {
     let _ = BreakerState::name(CircuitBreaker::state(breaker));
     let _ = CircuitBreaker::is_protecting(breaker);
-    let _ = CircuitBreaker::is_quiet(breaker);
+    let _ = CircuitBreaker::is_clean(breaker);
     derived(&CircuitBreaker::snapshot(breaker));
     derived(breaker);
 }
