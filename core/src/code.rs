@@ -206,9 +206,10 @@ impl FromIterator<Code> for CodeSet {
 impl fmt::Debug for CodeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
-        for (index, code) in self.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
+        let mut comma = "";
+        for code in self.iter() {
             write!(f, "{comma}{code}")?;
+            comma = ", ";
         }
         f.write_str("}")
     }

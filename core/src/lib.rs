@@ -73,13 +73,14 @@
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
 //! window → retry, throttle, breaker → table, pick → call → event`. Only [`rng`] is public as a
-//! module; everything else is re-exported here.
+//! module; everything else is re-exported here. [`docs::driving`] says how to write a driver.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
 #[macro_use]
 mod invalid;
 
+pub mod docs;
 pub mod rng;
 
 mod backoff;

@@ -26,6 +26,9 @@ pub(crate) const fn widen_usize(value: usize) -> u64 {
 }
 
 /// `floor(value * factor / 2^16)`, exact below 2^48 for every factor.
+///
+/// Kept out of line: without a wide multiply it is long, and it runs only after a failure.
+#[inline(never)]
 pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
     let factor = widen(factor);
     let high = (value >> 16).wrapping_mul(factor);

@@ -82,6 +82,9 @@ pub const fn seed_from(id: &[u8]) -> u32 {
 }
 
 /// `floor(span * random / 2^32)`: a point in `0..span`, exact, without division or overflow.
+///
+/// Kept out of line: without a wide multiply it is long, and it runs only after a failure.
+#[inline(never)]
 pub(crate) const fn scale(span: u64, random: u32) -> u64 {
     let random = crate::num::widen(random);
     let high = (span >> 32).wrapping_mul(random);

@@ -36,8 +36,7 @@ impl BlockingClock for StdClock {
             if left.is_zero() {
                 return;
             }
-            // In pieces, because platforms cut or refuse very long sleeps.
-            std::thread::sleep(left.as_duration().min(LONGEST_SLEEP));
+            std::thread::sleep(piece(left));
         }
     }
 }
@@ -81,4 +80,30 @@ impl BlockingClock for ManualClock {
     }
 }
 
+/// What to sleep at once: platforms cut or refuse very long sleeps.
+fn piece(left: Micros) -> Duration {
+    left.as_duration().min(LONGEST_SLEEP)
+}
+
 const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::{Micros, piece};
+
+    #[test]
+    fn pieces_add_up_to_the_wait() {
+        let day = Micros::from_millis(24 * 60 * 60 * 1_000);
+        for wait in [1, day.as_micros() - 1, day.as_micros(), 400 * day.as_micros() + 7] {
+            let mut left = Micros::from_micros(wait);
+            let mut pieces = 0;
+            while !left.is_zero() {
+                assert!(piece(left) <= day.as_duration());
+                left = left.minus(Micros::from_duration(piece(left)));
+                pieces += 1;
+            }
+            assert_eq!(pieces, wait.div_ceil(day.as_micros()), "no piece of nothing");
+        }
+        assert_eq!(piece(Micros::MAX), day.as_duration());
+    }
+}

@@ -2,8 +2,12 @@
 
 use core::error::Error as StdError;
 use core::fmt;
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 
-use evenkeel_core::{Action, Attempt, Call, Deadline, Instant, Outcome, StopReason, Upstream};
+use evenkeel_core::{
+    Action, Attempt, Call, Code, Deadline, Instant, Outcome, StopReason, Upstream,
+};
 
 use crate::BlockingClock;
 
@@ -12,7 +16,8 @@ use crate::BlockingClock;
 /// `attempt` must respect [`Attempt::deadline`] itself (by the read timeout of a socket, say): a
 /// thread cannot be cut off. An answer that comes at or after it is too late, whatever it says.
 /// `classify` says how an attempt ended; `seed` decides the jitter and must differ from call to
-/// call.
+/// call. A panic in `attempt` or `classify` makes that attempt a failure (`UNKNOWN`) before it goes
+/// on its way, so that no trial is lost in it.
 ///
 /// # Errors
 ///
@@ -53,11 +58,22 @@ pub fn call<U: Upstream, T, E>(
     loop {
         match call.poll(clock.now(), &mut upstream) {
             Action::Attempt(next) => {
-                let reply = attempt(&next);
+                // Nobody sees what a panic may have left half done: it is resumed once booked.
+                let ended = catch_unwind(AssertUnwindSafe(|| {
+                    let reply = attempt(&next);
+                    (classify(&reply), reply)
+                }));
                 let now = clock.now();
-                let outcome = classify(&reply);
-                ledger.keep(now, &next, reply);
-                call.complete(now, &mut upstream, next, outcome);
+                match ended {
+                    Ok((outcome, reply)) => {
+                        ledger.keep(now, &next, reply);
+                        call.complete(now, &mut upstream, next, outcome);
+                    }
+                    Err(panic) => {
+                        call.complete(now, &mut upstream, next, Outcome::new(Code::Unknown));
+                        resume_unwind(panic);
+                    }
+                }
             }
             Action::WaitUntil(at) => clock.sleep_until(at),
             Action::Finish(reason) => return ledger.settle(reason),

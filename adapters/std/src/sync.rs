@@ -5,7 +5,12 @@
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::{Arc, Mutex, MutexGuard};
+/// Keys without a random seed: loom replays a run and must find everything in the same order.
+#[cfg(loom)]
+pub(crate) type Hashing = core::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
+#[cfg(not(loom))]
+pub(crate) use hashbrown::DefaultHashBuilder as Hashing;
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]

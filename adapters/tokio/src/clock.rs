@@ -1,5 +1,6 @@
 //! This file knows tokio's clock; the only one in this crate that reads it.
 
+use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
@@ -7,6 +8,7 @@ use std::sync::LazyLock;
 
 use evenkeel_std::core::{Clock, Instant, Micros};
 use pin_project_lite::pin_project;
+use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::{Instant as TokioInstant, Sleep};
 
 /// tokio's monotonic clock, so that `tokio::time::pause` and `advance` work on everything here.
@@ -26,19 +28,20 @@ impl Clock for TokioClock {
 /// Completes at `at` or later, never earlier; at [`Instant::MAX`] never.
 ///
 /// tokio rounds timers up to the millisecond, and its wheel has been wrong beyond years of range:
-/// longer waits are made in pieces. The timer is made when the future is first polled.
+/// longer waits are made in pieces. The timer is made when the future is first polled. It takes no
+/// part in tokio's budget of steps, so that work beside it which never idles, and uses that budget
+/// up in every poll, cannot keep it from being seen.
 pub const fn sleep_until(at: Instant) -> SleepUntil {
     SleepUntil { at, piece: None }
 }
 
 pin_project! {
     /// The future of [`sleep_until`].
-    #[derive(Debug)]
     #[must_use = "a future does nothing unless polled"]
     pub struct SleepUntil {
         at: Instant,
         #[pin]
-        piece: Option<Sleep>,
+        piece: Option<Unconstrained<Sleep>>,
     }
 }
 
@@ -46,6 +49,12 @@ impl SleepUntil {
     /// When it completes.
     pub const fn at(&self) -> Instant {
         self.at
+    }
+}
+
+impl fmt::Debug for SleepUntil {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SleepUntil").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
@@ -65,7 +74,7 @@ impl Future for SleepUntil {
             let step = now.after(this.at.since(now).shorter(LONGEST_SLEEP));
             match to_tokio(step) {
                 Some(step) if *this.at < Instant::MAX => {
-                    this.piece.set(Some(tokio::time::sleep_until(step)));
+                    this.piece.set(Some(unconstrained(tokio::time::sleep_until(step))));
                 }
                 _ => return Poll::Pending,
             }

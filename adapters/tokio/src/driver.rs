@@ -1,18 +1,28 @@
 //! This file knows how a call is driven under tokio: the three-armed loop and one timer.
 
+use core::future::poll_fn;
+use core::panic::AssertUnwindSafe;
+use core::pin::pin;
+use core::task::Poll;
+use std::panic::{catch_unwind, resume_unwind};
+
 use evenkeel_std::core::{
     Action, Attempt, Call, Clock, Code, Deadline, Instant, Next, Outcome, Upstream,
 };
 use evenkeel_std::{Error, Ledger, fresh_seed};
 
-use crate::{TokioClock, sleep_until};
+use crate::{AttemptInfo, TokioClock, sleep_until};
 
 /// Makes attempts until one settles the call.
 ///
-/// Each attempt is a future made anew by `attempt` and dropped at its deadline; `classify` says
-/// how one ended. Dropping the returned future at any point gives the permit of the attempt under
-/// way back without a verdict. The jitter's seed comes from the operating system; for a
-/// reproducible run see [`call_seeded`].
+/// Each attempt is a future made anew by `attempt`, dropped at its deadline; `classify` says how
+/// one ended. An `async` closure that borrows from where it is written serves; one that owns what
+/// it uses (`async move`) can lend it only once, so borrow it from outside.
+///
+/// Dropping the returned future at any point gives the permit of the attempt under way back without
+/// a verdict. A panic in `attempt` or `classify` makes that attempt a failure (`UNKNOWN`) before it
+/// goes on its way. The jitter's seed comes from the operating system; for a reproducible run see
+/// [`call_seeded`].
 ///
 /// # Errors
 ///
@@ -41,12 +51,16 @@ use crate::{TokioClock, sleep_until};
 /// assert_eq!(tries.get(), 2);
 /// # }
 /// ```
-pub async fn call<U: Upstream, T, E>(
+pub async fn call<U, T, E, F>(
     upstream: U,
     deadline: Deadline,
     classify: impl Fn(&Result<T, E>) -> Outcome,
-    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
-) -> Result<T, Error<E>> {
+    attempt: impl Fn(AttemptInfo) -> F,
+) -> Result<T, Error<E>>
+where
+    U: Upstream,
+    F: Future<Output = Result<T, E>>,
+{
     call_seeded(fresh_seed(), upstream, deadline, classify, attempt).await
 }
 
@@ -55,29 +69,43 @@ pub async fn call<U: Upstream, T, E>(
 /// # Errors
 ///
 /// As [`call`].
-pub async fn call_seeded<U: Upstream, T, E>(
+pub async fn call_seeded<U, T, E, F>(
     seed: u32,
     upstream: U,
     deadline: Deadline,
     classify: impl Fn(&Result<T, E>) -> Outcome,
-    attempt: impl AsyncFn(&Attempt) -> Result<T, E>,
-) -> Result<T, Error<E>> {
+    attempt: impl Fn(AttemptInfo) -> F,
+) -> Result<T, Error<E>>
+where
+    U: Upstream,
+    F: Future<Output = Result<T, E>>,
+{
     let mut driven = Driven::new(Call::new(deadline, seed), upstream);
     let mut ledger = Ledger::new();
     loop {
         match driven.poll() {
             Action::Attempt(next) => {
-                let reply = until(next.deadline(), attempt(&next)).await;
-                let outcome = match &reply {
-                    Some(reply) => classify(reply),
-                    None => Outcome::new(Code::DeadlineExceeded),
-                };
+                let code = caught(async {
+                    let reply = attempt(AttemptInfo::from(&next)).await;
+                    (classify(&reply), reply)
+                });
+                let ended = until(next.deadline(), code).await;
                 // Read once, so that ledger and machine agree on what came too late.
                 let now = TokioClock.now();
-                match reply {
-                    Some(reply) => ledger.keep(now, &next, reply),
-                    None => ledger.cut_off(),
-                }
+                let outcome = match ended {
+                    Some(Ok((outcome, reply))) => {
+                        ledger.keep(now, &next, reply);
+                        outcome
+                    }
+                    Some(Err(panic)) => {
+                        driven.complete(now, next, Outcome::new(Code::Unknown));
+                        resume_unwind(panic);
+                    }
+                    None => {
+                        ledger.cut_off();
+                        Outcome::new(Code::DeadlineExceeded)
+                    }
+                };
                 driven.complete(now, next, outcome);
             }
             Action::WaitUntil(at) => sleep_until(at).await,
@@ -92,20 +120,31 @@ pub async fn until<F: Future>(deadline: Deadline, future: F) -> Option<F::Output
     if deadline.is_none() {
         return Some(future.await);
     }
-    let mut future = core::pin::pin!(future);
-    let mut timer = core::pin::pin!(sleep_until(deadline.instant()));
-    core::future::poll_fn(|cx| {
-        if let core::task::Poll::Ready(output) = future.as_mut().poll(cx) {
-            return core::task::Poll::Ready(Some(output));
-        }
-        timer.as_mut().poll(cx).map(|()| None)
+    let mut future = pin!(future);
+    let mut timer = pin!(sleep_until(deadline.instant()));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => timer.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
+
+/// The output of `future`, or the panic it ended in. The panic is resumed once the attempt is
+/// booked, so nobody sees what it may have left half done.
+async fn caught<F: Future>(future: F) -> std::thread::Result<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        polled.map_or_else(|panic| Poll::Ready(Err(panic)), |output| output.map(Ok))
     })
     .await
 }
 
 /// A [`Call`] with the upstream it runs against and tokio's clock; cancelled when dropped.
 ///
-/// For adapters that need more than [`call`]: it is the loop's three arms as methods.
+/// For adapters that need more than [`call`]: it is the loop's three arms as methods. A drop is no
+/// verdict, whatever it was dropped for; an adapter that runs code which may panic catches the
+/// panic and completes the attempt with `UNKNOWN`, as [`call`] does.
 #[derive(Debug)]
 pub struct Driven<U: Upstream, const IN_FLIGHT: usize = 1> {
     call: Call<IN_FLIGHT>,

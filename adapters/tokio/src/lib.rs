@@ -26,7 +26,7 @@
 //! # Map
 //!
 //! `clock` (the only file that reads time), `driver` (the loop, and its parts for other adapters),
-//! `budget` (the task-local and its helpers).
+//! `attempt` (what an attempt's future is told), `budget` (the task-local and its helpers).
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_std::core;
@@ -35,10 +35,12 @@ pub use evenkeel_std::{
     View, fresh_seed,
 };
 
+mod attempt;
 mod budget;
 mod clock;
 mod driver;
 
+pub use attempt::AttemptInfo;
 pub use budget::{
     Budget, BudgetExt, RequestBudget, SharedBudget, WithBudget, current_budget, in_budget, spawn,
     trim, with_budget,

@@ -1,6 +1,7 @@
 //! This file knows one attempt on the wire: readiness, headers, and where it is held, the body;
 //! all of it under one deadline and one timer.
 
+use core::mem::take;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
@@ -16,6 +17,7 @@ use tower_service::Service;
 use crate::TransportError;
 use crate::error::BoxError;
 use crate::held::Held;
+use crate::options::RetryOwned;
 use crate::wire::{details, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
@@ -57,7 +59,7 @@ pin_project! {
     enum Stage<F> {
         Ready { request: Option<Request<Body>> },
         Sent { #[pin] response: F },
-        Holding { held: Option<Response<Held>>, body: Body },
+        Holding { held: Response<Held>, body: Body },
     }
 }
 
@@ -73,6 +75,7 @@ where
         if previous > 0 {
             request.headers_mut().insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
+        request.extensions_mut().insert(RetryOwned);
         let deadline = attempt.deadline();
         let stage = Stage::Ready { request: Some(request) };
         Self { inner, deadline, hold, stage, timer: None }
@@ -97,7 +100,7 @@ where
                 }
                 StageProjection::Sent { response } => {
                     match received(ready!(response.poll(cx)), *this.hold) {
-                        Received::Body { held, body } => Stage::Holding { held: Some(held), body },
+                        Received::Body { held, body } => Stage::Holding { held, body },
                         Received::Ended(ended) => return Poll::Ready(ended),
                     }
                 }
@@ -170,34 +173,28 @@ where
     }
 }
 
-fn keep_holding(
-    held: &mut Option<Response<Held>>,
-    body: &mut Body,
-    cx: &mut Context<'_>,
-) -> Poll<Ended> {
+fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>) -> Poll<Ended> {
     loop {
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
-        let Some(mut response) = held.take() else { return Poll::Pending };
         match frame.map(|frame| frame.map(Frame::into_data)) {
             Some(Ok(Ok(data))) => {
-                response.body_mut().push(data);
-                if response.body().is_full() {
-                    let rest = core::mem::take(body);
-                    let response = response.map(|held| held.followed_by(rest));
+                held.body_mut().push(data);
+                if held.body().is_full() {
+                    let (held, rest) = (take(held), take(body));
+                    let response = held.map(|held| held.followed_by(rest));
                     return Poll::Ready(Ended::Streaming(response));
                 }
-                *held = Some(response);
             }
             Some(Ok(Err(frame))) => {
                 let mut trailers = frame.into_trailers().unwrap_or_default();
                 details::defuse(&mut trailers);
-                response.body_mut().end(trailers);
-                return Poll::Ready(complete(response));
+                held.body_mut().end(trailers);
+                return Poll::Ready(complete(take(held)));
             }
             Some(Err(error)) => {
                 return Poll::Ready(Ended::Lost(TransportError::in_body(error)));
             }
-            None => return Poll::Ready(complete(response)),
+            None => return Poll::Ready(complete(take(held))),
         }
     }
 }
@@ -206,4 +203,6 @@ fn complete(response: Response<Held>) -> Ended {
     Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
 }
 
-const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+/// How many attempts there were before this one, as gRPC counts them.
+pub(crate) const PREVIOUS_ATTEMPTS: HeaderName =
+    HeaderName::from_static("grpc-previous-rpc-attempts");

@@ -2,14 +2,15 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use evenkeel_tokio::core::{
-    BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
+    BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
 use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 
 use crate::connect::Connectivity;
+use crate::contradictions;
 use crate::error::BuildError;
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
@@ -23,19 +24,19 @@ use crate::{AllowList, MethodTable, Resilient};
 #[derive(Debug)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
-    target: String,
+    pub(crate) target: String,
     call: CallPolicy,
     timeouts: HashMap<Box<str>, Option<Duration>>,
     budget_reserve: Option<Micros>,
     ready: Option<Ready>,
-    retry: Option<Retry>,
-    idempotent: Option<AllowList>,
-    breaker: Option<BreakerPolicy<AnyRule>>,
+    pub(crate) retry: Option<Retry>,
+    pub(crate) idempotent: Option<AllowList>,
+    pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
     throttle: Option<ThrottlePolicy>,
-    methods: MethodTable,
+    pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
-    native_retries: bool,
+    pub(crate) native_retries: bool,
 }
 
 impl Builder {
@@ -245,7 +246,7 @@ impl Builder {
     ///
     /// [`BuildError`] names what cannot be right.
     pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
-        self.warn_of_contradictions();
+        contradictions::warn(&self);
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
             let declared =
@@ -264,6 +265,8 @@ impl Builder {
             Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
             None => None,
         };
+        let methods = self.methods.methods().iter();
+        let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
         let settings = Settings {
             target: self.target.into(),
             call: self.call,
@@ -276,7 +279,8 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             warned: Given::default(),
-            resolved: RwLock::default(),
+            declared,
+            met: RwLock::default(),
         };
         Ok(Resilient::new(inner, Arc::new(settings)))
     }
@@ -298,52 +302,6 @@ impl Builder {
             commit: Commit::default(),
         })
     }
-
-    fn warn_of_contradictions(&self) {
-        let Some(retry) = &self.retry else { return };
-        let (policy, target) = (&retry.policy, &*self.target);
-        if policy.backoff().max() < policy.backoff().initial() {
-            tracing::warn!(
-                target: "evenkeel",
-                upstream = target,
-                "retry.max_backoff is below retry.initial_backoff: every wait is max_backoff",
-            );
-        }
-        let attempts = policy.max_attempts();
-        if let Some(AnyRule::Consecutive(rule)) = self.breaker.as_ref().map(BreakerPolicy::trip)
-            && attempts > 1
-            && rule.threshold() <= attempts
-        {
-            let threshold = rule.threshold();
-            tracing::warn!(
-                target: "evenkeel",
-                upstream = target,
-                threshold,
-                attempts,
-                "breaker.fail_threshold <= retry.max_attempts: one failing call opens its own \
-                 circuit",
-            );
-        }
-        let unlisted = self.idempotent.is_none() && self.methods.methods().is_empty();
-        if unlisted && attempts > 1 && policy.codes().iter().any(|code| RAN.contains(code)) {
-            tracing::warn!(
-                target: "evenkeel",
-                upstream = target,
-                codes = ?policy.codes(),
-                "retry.codes has codes with which the handler may have run, and no list says which \
-                 methods may be executed twice",
-            );
-        }
-        if self.native_retries && attempts > 1 {
-            tracing::warn!(
-                target: "evenkeel",
-                upstream = target,
-                attempts,
-                "something below this client retries too: attempts multiply (3 x 3 = 9); keep one \
-                 retry loop per call",
-            );
-        }
-    }
 }
 
 fn checked_name(method: &str) -> Result<Box<str>, BuildError> {
@@ -355,6 +313,3 @@ fn checked_name(method: &str) -> Result<Box<str>, BuildError> {
         _ => Err(BuildError::Method(method.to_owned())),
     }
 }
-
-/// With these the handler ran, or may have.
-const RAN: CodeSet = CodeSet::of(&[Code::Internal, Code::Unknown, Code::Aborted]);

@@ -1,5 +1,67 @@
-//! Deadlines, safe retries and circuit breakers under unchanged generated tonic clients.
-
+//! One service under unchanged generated tonic clients: deadlines that cover retries, a request
+//! budget, wait-for-ready, safe retries, and a circuit breaker for each target and method.
+//!
+//! ```
+//! use core::time::Duration;
+//!
+//! use evenkeel_tonic::Resilient;
+//! use evenkeel_tonic::core::{BreakerPolicy, RetryPolicy};
+//! use tonic::transport::Endpoint;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let channel = Endpoint::from_static("http://127.0.0.1:50051").connect_lazy();
+//! let channel = Resilient::builder()
+//!     .timeout(Duration::from_secs(2))?
+//!     .retry(RetryPolicy::DEFAULT)
+//!     .breaker(BreakerPolicy::DEFAULT)
+//!     .build(channel)?;
+//! // OrdersClient::new(channel), as always.
+//! # let _ = channel;
+//! # Ok(()) }
+//! ```
+//!
+//! # The picture
+//!
+//! ```text
+//!   generated client
+//!        │ http::Request
+//!   Resilient   timeout → request budget → wait-for-ready → retry ──┐
+//!        │ for each attempt: breaker, grpc-timeout, one timer       │ Call, of the core
+//!   Channel (or any tower service)                                  │ decides
+//!        │ response                                                 │
+//!   unary: held until its status is known     stream: watched to its last frame
+//! ```
+//!
+//! On the server, [`OpenBudgetLayer`] turns the incoming `grpc-timeout` into the budget of the
+//! handler's task, so that calls it makes are trimmed without a line of code.
+//!
+//! # Why one service and not five layers
+//!
+//! Deadline, wait flag and request copy are shared; the breaker must hear of the deadline's verdict;
+//! a restarted stream needs the retry loop's state. Stacked layers also cost a box each.
+//!
+//! # What was it: the breaker or the backend?
+//!
+//! Errors are ordinary statuses. [`cause`] finds the typed reason in their source chain:
+//! [`CircuitOpen`], [`BudgetExhausted`], [`DeadlinePassed`], [`TransportError`] (with how far the
+//! request got), and [`Stopped`], which says why there was no further attempt.
+//!
+//! # What this crate does not do
+//!
+//! It decides nothing: each step asks the core. It does not choose between targets or check their
+//! health; give it one channel. Without a [`MethodTable`] it cannot know that a response is unary,
+//! nor tell a request stream of one message from a unary request; both are then treated as gRPC A6
+//! would, committed at the response headers.
+//!
+//! # Map
+//!
+//! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
+//! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
+//! (one attempt on the wire), `request`, `held`, `stream`, `messages` (bodies), `settings` and
+//! `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire says),
+//! [`connect`] (dialling), `server` (the layer).
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
 use std::collections::BTreeMap;
@@ -11,6 +73,7 @@ pub mod connect;
 mod allow;
 mod attempt;
 mod builder;
+mod contradictions;
 mod drive;
 mod error;
 mod flow;
@@ -20,6 +83,7 @@ mod messages;
 mod method;
 mod options;
 mod request;
+mod server;
 mod service;
 mod settings;
 mod stream;
@@ -37,6 +101,7 @@ pub use error::{
 pub use future::ResponseFuture;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 pub use options::CallOptions;
+pub use server::{OpenBudget, OpenBudgetBody, OpenBudgetFuture, OpenBudgetLayer};
 pub use service::Resilient;
 pub use settings::Commit;
 pub use transport::TransportError;

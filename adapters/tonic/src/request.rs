@@ -16,8 +16,6 @@ use http_body::{Body as _, Frame};
 use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 
-use crate::options::RetryOwned;
-
 /// The head of a request, kept without allocating where it is as small as generated clients make
 /// it.
 #[derive(Debug)]
@@ -79,7 +77,6 @@ impl Head {
             }
             Kept::Method(None) => {}
         }
-        request.extensions_mut().insert(RetryOwned);
         request
     }
 }

@@ -12,6 +12,7 @@ use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
+use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
 use crate::flow::Flow;
@@ -140,8 +141,8 @@ impl<S> Resilient<S> {
             }
             return true;
         }
-        if request.headers().contains_key("grpc-previous-rpc-attempts")
-            && self.settings.retry.is_some()
+        if self.settings.retry.is_some()
+            && request.headers().contains_key(PREVIOUS_ATTEMPTS)
             && warned.first(Warning::ForeignRetries)
         {
             tracing::warn!(
@@ -209,17 +210,15 @@ impl<S> Resilient<S> {
         let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
         let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
-        let mut request = request;
+
         if !repeats {
             flow.driven.call_mut().forbid_repeats();
-            request.extensions_mut().insert(RetryOwned);
             return ResponseFuture::once(flow, request);
         }
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         if kind.is_some_and(|kind| kind.client_streaming()) {
             let payload = Payload::stream(body);
             flow.again = Some((Head::of(&parts), payload));
-            parts.extensions.insert(RetryOwned);
             let body = flow.again.as_ref().map_or_else(Body::empty, |(_, payload)| payload.give());
             return ResponseFuture::once(flow, Request::from_parts(parts, body));
         }

@@ -34,8 +34,9 @@ pub(crate) struct StreamBody<S> {
     restart: Option<Restart>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, in a box already")]
 enum Stage<S> {
-    Open { body: Body, flow: Box<Flow<S>>, attempt: Attempt },
+    Open { body: Body, flow: Flow<S>, attempt: Attempt },
     Restarting(Pin<Box<dyn Future<Output = Answer<S>> + Send>>),
     Settled,
 }
@@ -79,7 +80,7 @@ where
             flow.driven.call_mut().forbid_repeats();
         }
         response.map(|body| {
-            let stage = Stage::Open { body, flow: Box::new(flow), attempt };
+            let stage = Stage::Open { body, flow, attempt };
             Body::new(Self { stage, timer: None, restart })
         })
     }
@@ -122,11 +123,11 @@ where
         match flow.conclude(attempt, ended) {
             Concluded::Over(result) => Some(result.map(last_frame)),
             Concluded::Again | Concluded::Stream(..) => {
-                self.begin_anew(*flow, None);
+                self.begin_anew(flow, None);
                 None
             }
             Concluded::WaitReady(attempt) => {
-                self.begin_anew(*flow, Some(attempt));
+                self.begin_anew(flow, Some(attempt));
                 None
             }
         }
@@ -156,7 +157,7 @@ where
                 // What was half a message died with its attempt.
                 restart.messages = Messages::default();
                 let body = response.into_body();
-                self.stage = Stage::Open { body, flow: Box::new(flow), attempt };
+                self.stage = Stage::Open { body, flow, attempt };
                 None
             }
         }

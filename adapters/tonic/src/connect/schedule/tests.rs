@@ -194,11 +194,39 @@ fn short_pauses_are_spent_once_per_outage() {
 }
 
 #[test]
-fn a_first_pause_that_is_not_shorter_makes_no_difference() {
-    let policy = DialPolicy::new(Duration::from_millis(10), Duration::from_millis(10)).unwrap();
-    let mut schedule = Schedule::new(policy, false, 1);
-    schedule.enroll();
-    assert_around(fail(&mut schedule, at(0)), 10.0, 10);
+fn a_call_that_begins_to_wait_never_lengthens_a_pause() {
+    // The last of the short pauses, 859 ms + 20 %, can be longer than an ordinary 1 s − 20 %.
+    for seed in 0..200 {
+        let mut schedule = plain(seed);
+        schedule.enroll();
+        let now = (0..8).fold(at(0), |now, _| now + fail(&mut schedule, now));
+        schedule.leave();
+        fail(&mut schedule, now);
+        let end = pause_end(&schedule);
+        schedule.enroll();
+        assert!(pause_end(&schedule) <= end, "seed {seed}");
+    }
+}
+
+#[test]
+fn short_pauses_join_where_the_ordinary_ones_begin() {
+    // Also where the cap is what begins them, and where there is no shorter one to begin with.
+    for (initial, max, expected) in [
+        (50, 1_000, [20.0, 32.0, 50.0, 80.0]),
+        (1_000, 50, [20.0, 32.0, 50.0, 50.0]),
+        (20, 1_000, [20.0, 32.0, 51.2, 81.9]),
+        (10, 10, [10.0, 10.0, 10.0, 10.0]),
+    ] {
+        let policy = DialPolicy::new(Duration::from_millis(initial), Duration::from_millis(max));
+        let mut schedule = Schedule::new(policy.unwrap(), false, 1);
+        schedule.enroll();
+        let mut now = at(0);
+        for raw in expected {
+            let pause = fail(&mut schedule, now);
+            assert_around(pause, raw, max);
+            now = now + pause;
+        }
+    }
 }
 
 #[test]
@@ -247,8 +275,8 @@ fn an_earlier_connection_changes_nothing() {
     assert_eq!(schedule.changes(), before);
 
     schedule.connected(at(12), fresh);
-    schedule.heard(drained);
     schedule.taken(fresh);
+    schedule.heard(drained);
     schedule.lost(at(13), drained);
     assert!(matches!(schedule.state(), State::Ready));
     // Had the old one's bytes counted, this would be idle.

@@ -1,0 +1,108 @@
+//! This file knows policies with any settings, made the way a user makes them: what a constructor
+//! accepts is all that a machine may meet.
+
+use core::hash::Hash;
+
+use evenkeel_core::{
+    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, LastN, RetryPolicy,
+    ThrottlePolicy, TimeWindow, Trip,
+};
+
+use crate::{Any, any};
+
+impl Any for Backoff {
+    fn any() -> Self {
+        Backoff::new(any(), any())
+            .and_then(|backoff| Backoff::with_multiplier(backoff, any()))
+            .and_then(|backoff| Backoff::with_jitter(backoff, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for RetryPolicy {
+    fn any() -> Self {
+        let codes = RetryPolicy::with_codes(RetryPolicy::DEFAULT, any());
+        let idempotent =
+            if any() { RetryPolicy::idempotent(codes) } else { RetryPolicy::not_idempotent(codes) };
+        RetryPolicy::with_max_attempts(idempotent, any())
+            .and_then(|retry| RetryPolicy::with_max_hint(retry, any()))
+            .map(|retry| RetryPolicy::with_backoff(retry, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for CallPolicy {
+    fn any() -> Self {
+        let policy = CallPolicy::with_retry(CallPolicy::DEFAULT, any());
+        if any() {
+            return CallPolicy::unbounded(policy);
+        }
+        CallPolicy::with_timeout(policy, any())
+            .and_then(|policy| CallPolicy::with_attempt_timeout(policy, any()))
+            .and_then(|policy| CallPolicy::with_short_slice(policy, any()))
+            .and_then(|policy| CallPolicy::with_hedge_after(policy, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for BudgetPolicy {
+    fn any() -> Self {
+        let policy = BudgetPolicy::with_safety_margin(BudgetPolicy::DEFAULT, any())
+            .and_then(|policy| BudgetPolicy::with_min_timeout(policy, any()))
+            .unwrap_or_default();
+        if any() { BudgetPolicy::strict(policy) } else { policy }
+    }
+}
+
+impl Any for ThrottlePolicy {
+    fn any() -> Self {
+        let policy = if any() {
+            ThrottlePolicy::grpc(any(), any())
+        } else {
+            ThrottlePolicy::success_refilled(any(), any())
+        };
+        policy.unwrap_or_default()
+    }
+}
+
+/// A rule with everything the house's own rules have.
+pub trait Rule: Trip + Any + Default + Eq + Hash {}
+
+impl<T: Trip + Any + Default + Eq + Hash> Rule for T {}
+
+impl<T: Rule> Any for BreakerPolicy<T> {
+    fn any() -> Self {
+        let policy = BreakerPolicy::with_failures(BreakerPolicy::new(any()), any());
+        BreakerPolicy::with_slow_after(policy, any())
+            .and_then(|policy| BreakerPolicy::with_open_for(policy, any()))
+            .and_then(|policy| BreakerPolicy::with_growth(policy, any(), any()))
+            .and_then(|policy| BreakerPolicy::with_open_jitter(policy, any(), any()))
+            .and_then(|policy| BreakerPolicy::with_max_trials(policy, any()))
+            .and_then(|policy| BreakerPolicy::with_successes_to_close(policy, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for Consecutive {
+    fn any() -> Self {
+        Consecutive::new(any()).unwrap_or_default()
+    }
+}
+
+impl Any for LastN {
+    fn any() -> Self {
+        LastN::counting(LastN::new(any(), any(), any()).unwrap_or_default(), any())
+    }
+}
+
+impl Any for TimeWindow {
+    fn any() -> Self {
+        TimeWindow::counting(TimeWindow::new(any(), any(), any()).unwrap_or_default(), any())
+    }
+}
+
+impl<A: Any, B: Any> Any for AnyOf<A, B> {
+    fn any() -> Self {
+        Self { first: any(), second: any() }
+    }
+}

@@ -1,0 +1,77 @@
+//! Several attempts under way at once, the way gRPC A6 hedges.
+
+use evenkeel_core::{
+    Call, CallPolicy, Code, Pushback, StopReason, Throttle, ThrottlePolicy, Weight,
+};
+
+use crate::driver::{HANG, OK, Reply, Run, U, after, at_once, drive};
+use crate::policies::{calls, code, millis, ms, opens_after};
+use crate::pool::Pool;
+
+fn hedged(delay: u64) -> CallPolicy {
+    calls(3, 100).with_hedge_after(millis(delay)).unwrap()
+}
+
+/// A hedging call against a pool of three.
+fn run(pool: &mut Pool, script: &[Reply]) -> Run {
+    let mut now = evenkeel_core::Instant::from_micros(11);
+    let deadline = pool.policy.deadline(now, Default::default());
+    drive(&mut now, pool, Call::<3>::with_room(deadline, 1), script)
+}
+
+#[test]
+fn a_slow_attempt_is_joined_by_others_on_other_targets() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(1));
+    let seen = run(&mut pool, &[HANG, HANG, after(5, OK)]);
+    assert_eq!(seen.starts(), [0, 20, 40]);
+    assert_eq!(seen.end(), (StopReason::Succeeded, 3, 45));
+    let targets: Vec<u16> = seen.attempts.iter().map(|seen| seen.target).collect();
+    assert_eq!(targets, [0, 1, 2]);
+    // The losers are given up without a verdict.
+    let weights: Vec<Weight> = pool.members.iter().map(|member| member.booked[0].weight).collect();
+    assert_eq!(weights, [Weight::Cancelled, Weight::Cancelled, Weight::Counts]);
+}
+
+#[test]
+fn a_failure_brings_the_next_hedge_forward() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let seen = run(&mut pool, &[HANG, after(5, U), after(5, OK)]);
+    assert_eq!(seen.starts(), [0, 20, 25]);
+    assert_eq!(seen.end(), (StopReason::Succeeded, 3, 30));
+}
+
+#[test]
+fn a_pushback_puts_the_next_hedge_off_or_ends_hedging() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let later = U.with_pushback(Pushback::Exactly(ms(70)));
+    let seen = run(&mut pool, &[HANG, after(5, later), after(5, OK)]);
+    assert_eq!(seen.starts(), [0, 20, 95]);
+
+    let stop = U.with_pushback(Pushback::Stop);
+    let seen = run(&mut pool, &[after(50, OK), after(5, stop), at_once(OK)]);
+    assert_eq!(seen.end(), (StopReason::Succeeded, 2, 50));
+    let seen = run(&mut pool, &[after(50, U), after(5, stop), at_once(OK)]);
+    assert_eq!(seen.end(), (StopReason::PushedBack, 2, 50));
+}
+
+#[test]
+fn a_final_code_ends_the_others() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let seen = run(&mut pool, &[HANG, after(5, code(Code::NotFound))]);
+    assert_eq!(seen.end(), (StopReason::NotRetryable, 2, 25));
+}
+
+#[test]
+fn no_delay_sends_all_at_once_and_a_refused_hedge_does_not_spin() {
+    let mut pool = Pool::of(3, hedged(0), opens_after(5));
+    assert_eq!(run(&mut pool, &[after(9, OK)]).starts(), [0, 0, 0]);
+
+    // An empty throttle: the first attempt goes alone, and is waited for.
+    let policy = ThrottlePolicy::grpc(1, 100).unwrap();
+    let mut throttle = Throttle::full(&policy);
+    let failed = pool.members[0].booked[0];
+    let failed = evenkeel_core::Report { outcome: U, weight: Weight::Counts, ..failed };
+    throttle.record(&failed, pool.policy.retry().codes(), &policy);
+    pool.throttle = Some((throttle, policy));
+    assert_eq!(run(&mut pool, &[after(9, OK)]).end(), (StopReason::Succeeded, 1, 9));
+}
