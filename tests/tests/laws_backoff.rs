@@ -60,11 +60,12 @@ impl Terms {
     fn grown(&self, raw: Option<u128>) -> u128 {
         // Thousandths as 16.16, to the nearest.
         let factor = (u128::from(self.multiplier) * 65_536 + 500) / 1_000;
-        let grown = raw.map_or(u128::from(self.initial), |raw| {
+        let grown = |raw: u128| {
             let standstill = raw + u128::from(self.multiplier > 1_000 && raw > 0);
             (raw * factor / 65_536).max(standstill)
-        });
-        grown.min(u128::from(self.max))
+        };
+        let initial = u128::from(self.initial);
+        raw.map_or(initial, grown).min(self.max.into())
     }
 
     /// The least and the greatest delay around `raw`, after a delay of `last`.
