@@ -109,12 +109,16 @@ impl Payload {
         }
     }
 
-    /// Whether it can be given once more.
-    pub(crate) fn is_replayable(&self) -> bool {
-        match self {
-            Self::Message(_) => true,
-            Self::Stream(lent) => !lock(lent).polled,
+    /// Whether it can be given once more. A stream that can is taken back at once: whoever still
+    /// holds the body of a lost attempt might read from it before it is lent again, and what was
+    /// read there would be missing from the next attempt.
+    pub(crate) fn take_back(&self) -> bool {
+        let Self::Stream(lent) = self else { return true };
+        let mut held = lock(lent);
+        if !held.polled {
+            held.loan += 1;
         }
+        !held.polled
     }
 }
 

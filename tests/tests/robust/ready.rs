@@ -70,3 +70,30 @@ async fn w13_never_ready_ends_at_the_deadline() {
     assert_eq!(sent(passed.last.as_ref().unwrap()), Some(Sent::NotConnected));
     assert_eq!(circuit(&service, ECHO).failures, 1);
 }
+
+/// An attempt that was given up may still be held by whoever sends it: what it reads from then on
+/// would be lost to the next one.
+#[tokio::test(start_paused = true)]
+async fn a_request_stream_lent_again_is_taken_back_first() {
+    for waits in [false, true] {
+        let inner = service(|call, request: Request<Body>| async move {
+            if call == 0 {
+                // Fails, and reads on behind the caller's back.
+                tokio::spawn(async {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    let read = request.into_body().collect().await;
+                    assert!(read.is_err(), "it has been taken back");
+                });
+                return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+            }
+            let body = request.into_body().collect().await?.to_bytes();
+            assert_eq!(body, [framed(b"1"), framed(b"2")].concat());
+            answer([data(framed(b"pong")), trailers(&tonic::Status::ok(""))])
+        });
+        let builder = if waits { guarded().wait_for_ready(true) } else { guarded() };
+        let service = builder.build(inner).unwrap();
+        let requests = tokio_stream::iter(["1", "2"].map(Bytes::from));
+        let answer = RawClient::of(UPLOAD, service).client_streaming(requests).await;
+        assert_eq!(answer.unwrap().into_inner(), "pong");
+    }
+}
