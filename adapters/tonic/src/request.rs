@@ -16,6 +16,8 @@ use http_body::{Body as _, Frame};
 use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 
+use crate::messages::PREFIX;
+
 /// The head of a request, kept without allocating where it is as small as generated clients make
 /// it.
 #[derive(Debug)]
@@ -149,18 +151,20 @@ pub(crate) enum Patience {
     Unknown,
 }
 
-/// Reads one message, up to `limit` bytes.
+/// Reads one message.
 #[derive(Debug)]
 pub(crate) struct Reading {
     body: Body,
     first: Option<Bytes>,
+    /// In bytes, prefix included.
     limit: usize,
     patience: Patience,
 }
 
 impl Reading {
+    /// Of a message with up to `limit` bytes.
     pub(crate) const fn new(body: Body, limit: usize, patience: Patience) -> Self {
-        Self { body, first: None, limit, patience }
+        Self { body, first: None, limit: limit.saturating_add(PREFIX), patience }
     }
 
     /// Ready at once for every message a generated client sends.

@@ -56,6 +56,23 @@ async fn a_message_of_any_length_goes_there_and_back() {
     }
 }
 
+/// F54: what the second attempt carries is what the first one did.
+#[tokio::test(start_paused = true)]
+async fn f54_a_request_within_the_limit_is_given_again_whole() {
+    for length in LENGTHS.into_iter().filter(|length| *length <= REPLAY_LIMIT) {
+        let original = message(length);
+        let busy = Reply::status(Status::unavailable("busy"));
+        let (mut client, peer) = roomy(ECHO, [busy.clone(), busy, Reply::ok(original.clone())]);
+        let echo = client.unary(original.clone()).await.unwrap().into_inner();
+        assert_eq!(echo, original, "{length} B");
+        assert_eq!(peer.count(), 3);
+        for seen in peer.requests() {
+            assert_eq!(seen.messages(), [&original[..]], "{length} B");
+            assert!(seen.ended);
+        }
+    }
+}
+
 /// G41, F56: above the limit a message is sent once, and the failure is the server's own.
 #[tokio::test(start_paused = true)]
 async fn f56_a_request_over_the_limit_is_sent_once() {
@@ -68,6 +85,21 @@ async fn f56_a_request_over_the_limit_is_sent_once() {
         assert_eq!(stopped(&status), Some(StopReason::NotReplayable), "{length} B");
         assert_eq!(peer.count(), 1);
         assert_eq!(peer.requests()[0].messages(), [&original[..]], "{length} B");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_replay_limit_counts_the_message_and_is_a_setting() {
+    for (limit, length, attempts) in
+        [(0, 0, 2), (0, 1, 1), (7, 7, 2), (7, 8, 1), (usize::MAX, 8 * MIB, 2)]
+    {
+        let net = Network::new();
+        let replies = [Reply::status(Status::unavailable("busy")), Reply::ok("pong")];
+        let peer = Peer::new(replies).listen(&net, "a");
+        let service = guarded().replay_limit(limit).build(net.channel("a")).unwrap();
+        let answer = RawClient::of(ECHO, service).unary(message(length)).await;
+        assert_eq!(answer.is_ok(), attempts == 2, "limit {limit}, {length} B");
+        assert_eq!(peer.count(), attempts, "limit {limit}, {length} B");
     }
 }
 
