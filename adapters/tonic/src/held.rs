@@ -14,6 +14,8 @@ use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::messages::LONGEST;
+
 /// The frames of a response body; the first inline, because a unary response rarely has more.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
@@ -47,7 +49,7 @@ impl Held {
 
     /// Whether holding on would keep more than a decoder accepts by default.
     pub(crate) const fn is_full(&self) -> bool {
-        self.bytes > LIMIT
+        self.bytes > LONGEST
     }
 
     /// The whole body.
@@ -88,6 +90,3 @@ impl http_body::Body for Release {
         }
     }
 }
-
-/// tonic's decoder refuses larger messages by default.
-const LIMIT: usize = 4 * 1024 * 1024;

@@ -56,7 +56,7 @@ fn whole(data: &[u8]) -> usize {
 pub(crate) const PREFIX: usize = 5;
 
 /// tonic's decoder refuses larger messages by default.
-const LONGEST: usize = PREFIX + 4 * 1024 * 1024;
+pub(crate) const LONGEST: usize = PREFIX + 4 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {

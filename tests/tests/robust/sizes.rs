@@ -103,6 +103,26 @@ async fn the_replay_limit_counts_the_message_and_is_a_setting() {
     }
 }
 
+/// What was not handed over yet can be taken back, up to what is held.
+#[tokio::test(start_paused = true)]
+async fn a_response_that_fails_in_its_trailers_is_repeated_up_to_the_hold_limit() {
+    for length in LENGTHS {
+        let whole = message(length);
+        let fails = Reply::headers().message(whole.clone()).end(Status::unavailable("late"));
+        let (mut client, peer) = roomy(ECHO, [fails, Reply::ok(whole.clone())]);
+        let answer = client.unary("ping").await.map(tonic::Response::into_inner);
+        if length <= HOLD_LIMIT {
+            assert_eq!(answer.unwrap(), whole, "{length} B");
+            assert_eq!(peer.count(), 2, "{length} B");
+        } else {
+            // G40: it was handed on, so it is over.
+            let status = answer.unwrap_err();
+            assert_eq!((status.code(), status.message()), (Code::Unavailable, "late"));
+            assert_eq!(peer.count(), 1, "{length} B");
+        }
+    }
+}
+
 /// tonic's limit is the caller's own, and no sign of a sick server.
 #[tokio::test(start_paused = true)]
 async fn a_response_over_the_decoders_limit_is_refused_above_us() {
