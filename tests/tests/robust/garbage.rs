@@ -105,6 +105,32 @@ async fn a_response_in_little_frames() {
     }
 }
 
+/// What is held back is bounded in frames as it is in bytes: one costs us more than its sender.
+#[tokio::test(start_paused = true)]
+async fn little_frames_are_not_held_without_end() {
+    struct Owned(&'static str, Inside);
+    impl AsRef<[u8]> for Owned {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+    }
+    for piece in ["", "y"] {
+        let gauge = Gauge::default();
+        let inside = gauge.clone();
+        let inner = service(move |_, _| {
+            let inside = inside.clone();
+            async move {
+                let one = move |_| data(Bytes::from_owner(Owned(piece, inside.enter())));
+                let frames = futures_util::stream::iter(0..100_000).map(one);
+                Ok(http::Response::new(tonic::body::Body::new(StreamBody::new(frames))))
+            }
+        });
+        let service = guarded().build(inner).unwrap();
+        RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+        assert!(gauge.peak() < 20_000, "{}", gauge.peak());
+    }
+}
+
 /// Whatever follows the trailers is not of this call.
 #[tokio::test(start_paused = true)]
 async fn frames_after_the_end() {
