@@ -123,6 +123,21 @@ async fn a_response_that_fails_in_its_trailers_is_repeated_up_to_the_hold_limit(
     }
 }
 
+/// The opt-in for streams says nothing about a unary response that is too long to hold.
+#[tokio::test(start_paused = true)]
+async fn a_long_unary_response_is_not_restarted_like_a_stream() {
+    for length in [HOLD_LIMIT + 1, 8 * MIB] {
+        let net = Network::new();
+        let fails = Reply::headers().message(message(length)).end(Status::unavailable("late"));
+        let peer = Peer::new([fails, Reply::ok("pong")]).listen(&net, "a");
+        let service = guarded().retry_streaming().build(net.channel("a")).unwrap();
+        let mut client =
+            RawClient::of(ECHO, service).tuned(|grpc| grpc.max_decoding_message_size(16 * MIB));
+        assert_eq!(client.unary("ping").await.unwrap_err().code(), Code::Unavailable);
+        assert_eq!(peer.count(), 1);
+    }
+}
+
 /// tonic's limit is the caller's own, and no sign of a sick server.
 #[tokio::test(start_paused = true)]
 async fn a_response_over_the_decoders_limit_is_refused_above_us() {

@@ -103,6 +103,19 @@ async fn f55_a_request_stream_fails_with_the_servers_own_words() {
     }
 }
 
+/// A6's rule is about every response, and the opt-in for streams about streams.
+#[tokio::test(start_paused = true)]
+async fn a_unary_call_committed_by_its_headers_is_not_restarted() {
+    let net = Network::new();
+    let fails = Reply::headers().end(Status::unavailable("late"));
+    let peer = Peer::new([fails, Reply::ok("pong")]).listen(&net, "a");
+    let service = guarded().retry_streaming().commit(Commit::OnHeaders);
+    let service = service.build(net.channel("a")).unwrap();
+    let status = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable);
+    assert_eq!(peer.count(), 1);
+}
+
 /// Answers with what it is asked.
 pub(crate) struct Echo;
 
