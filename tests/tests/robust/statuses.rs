@@ -168,3 +168,39 @@ async fn ok_in_the_headers_ends_a_stream_and_is_no_unary_answer() {
     assert_eq!(peer.count(), 2);
     assert_eq!((circuit(&service, EXPORT).failures, circuit(&service, ECHO).failures), (0, 0));
 }
+
+/// OK in the headers, but there is more: raw tonic gives it on, and so do we. What comes after
+/// the headers knows better how it ended.
+#[tokio::test(start_paused = true)]
+async fn ok_in_the_headers_does_not_swallow_what_follows() {
+    let early = || Reply::headers().header("grpc-status", "0").messages(["1", "2"]);
+    for (reply, code) in [
+        (early().end(Status::ok("")), None),
+        (early().end_without_status(), None),
+        (early().end(Status::data_loss("after all")), Some(Code::DataLoss)),
+        (early().reset(Reason::INTERNAL_ERROR), Some(Code::Internal)),
+    ] {
+        for restarts in [false, true] {
+            let net = Network::new();
+            let peer = Peer::new([reply.clone()]).listen(&net, "a");
+            let builder = if restarts { guarded().retry_streaming() } else { guarded() };
+            let service = builder.build(net.channel("a")).unwrap();
+            let mut client = RawClient::of(EXPORT, service.clone());
+            let stream = client.server_streaming("all").await.unwrap().into_inner();
+            let (items, status) = drain(stream).await;
+            assert_eq!(items, ["1", "2"], "{reply:?}");
+            assert_eq!(status.map(|status| status.code()), code, "{reply:?}");
+            assert_eq!(peer.count(), 1);
+            let failed = u16::from(code.is_some());
+            assert_eq!(circuit(&service, EXPORT).failures, failed, "{reply:?}");
+        }
+    }
+    let reply = Reply::headers().header("grpc-status", "0").message("pong");
+    for reply in [reply.clone().end(Status::ok("")), reply.end_without_status()] {
+        let net = Network::new();
+        let _peer = Peer::new([reply.clone()]).listen(&net, "a");
+        let service = guarded().build(net.channel("a")).unwrap();
+        let answer = RawClient::of(ECHO, service).unary("ping").await;
+        assert_eq!(answer.unwrap().into_inner(), "pong", "{reply:?}");
+    }
+}
