@@ -109,7 +109,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
         let inner = self.inner.clone();
         let method = self.settings.method(method_path(&request));
-        if self.stands_down(&request) || (method.passive && current_budget().is_none()) {
+        if self.stands_down(&request) || is_idle(&method, &request) {
             return ResponseFuture::passing(inner, request);
         }
         match self.admit(&method, &mut request) {
@@ -174,7 +174,7 @@ impl<S> Resilient<S> {
     /// The call's own wish wins over the method's setting, and that over the default.
     fn waits(&self, method: &Method, options: CallOptions, deadline: Deadline) -> bool {
         if let Some(wish) = options.ready() {
-            return wish && method.repeats;
+            return wish;
         }
         let Some(block) = &self.settings.ready else { return false };
         match method.ready {
@@ -210,7 +210,7 @@ impl<S> Resilient<S> {
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
         let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
 
-        if !repeats {
+        if !repeats && !waits {
             flow.driven.call_mut().forbid_repeats();
             return ResponseFuture::once(flow, request);
         }
@@ -226,6 +226,13 @@ impl<S> Resilient<S> {
         let reading = Reading::new(body, limit, patience);
         ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
     }
+}
+
+/// Whether neither the settings, nor the task, nor the call itself want anything.
+fn is_idle(method: &Method, request: &Request<Body>) -> bool {
+    method.passive
+        && current_budget().is_none()
+        && request.extensions().get::<CallOptions>().is_none()
 }
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the

@@ -23,6 +23,23 @@ fn late(net: &Network) -> Peer {
     peer
 }
 
+/// The call's own wish wins, also where no block was configured at all.
+#[tokio::test(start_paused = true)]
+async fn the_calls_own_wish_needs_no_block() {
+    let retrying = || Resilient::builder().retry(RetryPolicy::OFF);
+    for builder in [Resilient::builder(), retrying(), retrying().wait_for_ready(false)] {
+        let net = Network::new();
+        let peer = late(&net);
+        let service = builder.build(net.channel("a")).unwrap();
+        let mut request = tonic::Request::new("ping");
+        request.set_timeout(Duration::from_secs(3));
+        request.extensions_mut().insert(CallOptions::new().wait_for_ready(true));
+        let answer = RawClient::of(CHARGE, service).unary(request).await;
+        assert_eq!(answer.unwrap().into_inner(), "pong");
+        assert_eq!(peer.count(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_calls_own_wish_not_to_wait() {
     let net = Network::new();
