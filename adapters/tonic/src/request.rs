@@ -6,10 +6,12 @@
 //! transport's send task, so each loan has a number, and a superseded one answers an error.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
+use evenkeel_tokio::core::Deadline;
+use evenkeel_tokio::{SleepUntil, sleep_until};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 use http_body::{Body as _, Frame};
@@ -159,19 +161,32 @@ pub(crate) struct Reading {
     /// In bytes, prefix included.
     limit: usize,
     patience: Patience,
+    deadline: Deadline,
+    /// Made when the message has to be waited for.
+    timer: Option<Pin<Box<SleepUntil>>>,
 }
 
 impl Reading {
-    /// Of a message with up to `limit` bytes.
-    pub(crate) const fn new(body: Body, limit: usize, patience: Patience) -> Self {
-        Self { body, first: None, limit: limit.saturating_add(PREFIX), patience }
+    /// Of a message with up to `limit` bytes, waited for until `deadline`.
+    pub(crate) const fn new(
+        body: Body,
+        limit: usize,
+        patience: Patience,
+        deadline: Deadline,
+    ) -> Self {
+        let limit = limit.saturating_add(PREFIX);
+        Self { body, first: None, limit, patience, deadline, timer: None }
     }
 
-    /// Ready at once for every message a generated client sends.
+    /// Ready at once for every message a generated client sends. At the deadline it is not looked
+    /// at any more: whoever asks for leave to send it is told that it is too late.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Read> {
         loop {
             let frame = match (Pin::new(&mut self.body).poll_frame(cx), self.patience) {
-                (Poll::Pending, Patience::Message) => return Poll::Pending,
+                (Poll::Pending, Patience::Message) => {
+                    ready!(self.poll_deadline(cx));
+                    return Poll::Ready(self.other(None));
+                }
                 (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(None)),
                 (Poll::Ready(None), _) => return Poll::Ready(Read::Message(self.first.take())),
                 (Poll::Ready(Some(frame)), _) => frame,
@@ -187,6 +202,14 @@ impl Reading {
                 Err(status) => return Poll::Ready(self.other(Some(Err(status)))),
             }
         }
+    }
+
+    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.deadline.is_none() {
+            return Poll::Pending;
+        }
+        let at = self.deadline.instant();
+        self.timer.get_or_insert_with(|| Box::pin(sleep_until(at))).as_mut().poll(cx)
     }
 
     fn other(&mut self, last: Option<Result<Frame<Bytes>, Status>>) -> Read {

@@ -223,7 +223,7 @@ impl<S> Resilient<S> {
         }
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
         let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
-        let reading = Reading::new(body, limit, patience);
+        let reading = Reading::new(body, limit, patience, deadline);
         ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
     }
 }

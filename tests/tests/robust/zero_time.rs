@@ -49,6 +49,26 @@ async fn a_message_that_comes_late() {
     }
 }
 
+/// One that never comes, or never ends, is not waited for beyond the deadline: nothing was sent.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_never_comes_or_never_ends() {
+    let stub = Stub::new([Reply::ok("pong")]);
+    let service = guarded().timeout(SECOND).unwrap().build(stub.clone()).unwrap();
+    for method in [ECHO, EXPORT] {
+        for had_one in [false, true] {
+            let first = stream::iter(had_one.then(|| data(framed(b"ping"))));
+            let frames = first.chain(stream::pending());
+            let mut service = service.clone();
+            let call = send(&mut service, method, frames);
+            let ended = tokio::time::timeout(SECOND + SECOND / 1_000, call).await;
+            let status = ended.expect("it waits for ever").unwrap_err();
+            assert_eq!(status.code(), Code::DeadlineExceeded);
+            assert_eq!(cause::<DeadlinePassed>(&status).unwrap().attempts, 0);
+        }
+    }
+    assert_eq!(stub.count(), 0);
+}
+
 /// A caller's stream that fails before it has begun is not sent as if it had ended.
 #[tokio::test(start_paused = true)]
 async fn a_request_body_that_fails() {
