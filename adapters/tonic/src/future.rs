@@ -39,7 +39,7 @@ pin_project! {
         /// There is nothing to do but to send it.
         Passing { inner: S, request: Option<Request<Body>> },
         Passed { #[pin] response: S::Future },
-        /// Refused before anything was sent.
+        /// Over before anything was sent.
         Refused { status: Option<Status> },
         /// The message is read, where it may be needed again.
         Reading { flow: Option<Flow<S>>, head: Option<Request<()>>, reading: Reading },
@@ -167,6 +167,7 @@ fn ready_to_send<S: Service<Request<Body>>>(
 ) -> Stage<S> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
+        Read::Failed(status) => return Stage::Refused { status: Some(status) },
         Read::Message(message) => Payload::Message(message),
         Read::Other(body, Ahead::Nothing) => Payload::stream(body),
         Read::Other(body, Ahead::Something) => {

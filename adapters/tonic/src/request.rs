@@ -129,6 +129,8 @@ impl Payload {
 /// What reading ahead in a request body found.
 #[derive(Debug)]
 pub(crate) enum Read {
+    /// The body failed. Nothing was sent, and it says nothing about the server.
+    Failed(Status),
     /// A single message, or none: it can be given again.
     Message(Option<Bytes>),
     /// Not a single ready message within the limit. What was read is put in front again.
@@ -195,11 +197,11 @@ impl Reading {
                 Ok(Ok(message)) if self.first.is_none() && message.len() <= self.limit => {
                     self.first = Some(message);
                 }
-                // Too long, a second message, trailers, or an error: the transport's to see, as it
-                // would have without us.
-                Ok(Ok(message)) => return Poll::Ready(self.other(Some(Ok(Frame::data(message))))),
-                Ok(Err(trailers)) => return Poll::Ready(self.other(Some(Ok(trailers)))),
-                Err(status) => return Poll::Ready(self.other(Some(Err(status)))),
+                // Too long, a second message, or trailers: the transport's to see, as it would
+                // have without us.
+                Ok(Ok(message)) => return Poll::Ready(self.other(Some(Frame::data(message)))),
+                Ok(Err(trailers)) => return Poll::Ready(self.other(Some(trailers))),
+                Err(status) => return Poll::Ready(Read::Failed(status)),
             }
         }
     }
@@ -212,9 +214,9 @@ impl Reading {
         self.timer.get_or_insert_with(|| Box::pin(sleep_until(at))).as_mut().poll(cx)
     }
 
-    fn other(&mut self, last: Option<Result<Frame<Bytes>, Status>>) -> Read {
+    fn other(&mut self, last: Option<Frame<Bytes>>) -> Read {
         let rest = core::mem::take(&mut self.body);
-        let first = self.first.take().map(|message| Ok(Frame::data(message)));
+        let first = self.first.take().map(Frame::data);
         if first.is_none() && last.is_none() {
             return Read::Other(rest, Ahead::Nothing);
         }
@@ -224,7 +226,7 @@ impl Reading {
 
 /// A few frames in front of a body.
 struct Front {
-    frames: [Option<Result<Frame<Bytes>, Status>>; 2],
+    frames: [Option<Frame<Bytes>>; 2],
     rest: Body,
 }
 
@@ -237,7 +239,7 @@ impl http_body::Body for Front {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         match self.frames.iter_mut().find_map(Option::take) {
-            Some(frame) => Poll::Ready(Some(frame)),
+            Some(frame) => Poll::Ready(Some(Ok(frame))),
             None => Pin::new(&mut self.rest).poll_frame(cx),
         }
     }

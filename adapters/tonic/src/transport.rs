@@ -213,6 +213,8 @@ fn of_h2(error: &h2::Error) -> (Code, Sent) {
         return (Code::Unavailable, Sent::Refused);
     }
     let code = match error.reason() {
+        // Reset by this side itself, because the caller's request stream failed.
+        Some(_) if error.is_reset() && !error.is_remote() && !error.is_library() => Code::Cancelled,
         None if error.is_io() => Code::Unavailable,
         None => Code::Unknown,
         Some(Reason::REFUSED_STREAM) if error.is_remote() => {

@@ -2,12 +2,12 @@
 //! bounds that generated clients have.
 
 use crate::parts::{message, refusal, service};
-use crate::{ECHO, circuit, guarded, opens_after, resilient};
+use crate::{ECHO, UPLOAD, circuit, guarded, opens_after};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Code as Known, CodeSet, RetryPolicy};
 use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
-use evenkeel_tests::{Network, RawClient, Reply, Stub, drain};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
 use evenkeel_tonic::{Resilient, ResponseFuture};
 use tonic::body::Body;
 use tonic::client::GrpcService;
@@ -161,8 +161,28 @@ async fn a_stream_that_comes_back_in_another_encoding_is_an_error() {
     }
 }
 
-fn raw_channel(peer: &evenkeel_tests::Peer) -> Channel {
+/// What the caller's own encoder refuses says nothing about the server: before it was sent it is
+/// the call's end, and in the middle of a stream the call is given up.
+#[tokio::test(start_paused = true)]
+async fn a_request_the_encoder_refuses_is_the_callers_fault() {
     let net = Network::new();
-    _ = peer.clone().listen(&net, "a");
-    net.channel("a")
+    let peer = Peer::new([Reply::ok("pong")]).listen(&net, "a");
+    let codes = CodeSet::RETRYABLE.with(Known::Internal);
+    let builder = guarded().retry(RetryPolicy::DEFAULT.with_codes(codes));
+    let breaker = opens_after(1, Duration::from_secs(60));
+    let service = builder.breaker(breaker).build(net.channel("a")).unwrap();
+    let client = |method| {
+        RawClient::of(method, service.clone()).tuned(|grpc| grpc.max_encoding_message_size(10))
+    };
+    let status = client(ECHO).unary(message(11)).await.unwrap_err();
+    assert_eq!(status.code(), Code::OutOfRange, "{status:?}");
+    assert_eq!(peer.count(), 0);
+    let requests = tokio_stream::iter([message(10), message(11)]);
+    let status = client(UPLOAD).client_streaming(requests).await.unwrap_err();
+    assert_eq!(status.code(), Code::Cancelled, "{status:?}");
+    assert_eq!(peer.count(), 1);
+    for method in [ECHO, UPLOAD] {
+        assert_eq!(circuit(&service, method).state, BreakerState::Closed);
+    }
+    client(ECHO).unary(message(10)).await.unwrap();
 }
