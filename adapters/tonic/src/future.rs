@@ -21,7 +21,8 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
-use crate::request::{Ahead, Head, Payload, Read, Reading};
+use crate::reading::{Ahead, Read, Reading};
+use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
 pin_project! {
