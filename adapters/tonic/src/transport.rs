@@ -129,9 +129,10 @@ pub(crate) fn classify(error: &(dyn Error + 'static)) -> (Code, Sent) {
     })
 }
 
-/// The status somebody put into the chain.
+/// The status somebody put into the chain. OK is none: an error is no success, whatever it says.
 fn word<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
-    chain(error).find_map(<dyn Error>::downcast_ref)
+    let status: &Status = chain(error).find_map(<dyn Error>::downcast_ref)?;
+    (status.code() != tonic::Code::Ok).then_some(status)
 }
 
 /// What the outermost error that knows something about a transport says.

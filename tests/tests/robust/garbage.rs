@@ -151,6 +151,25 @@ async fn frames_after_the_end() {
     }
 }
 
+/// A service that fails with the status OK has not succeeded.
+#[tokio::test(start_paused = true)]
+async fn an_error_that_says_ok_is_an_error() {
+    let inner = service(|_, _| async { Err(Status::ok("nothing wrong").into()) });
+    let unary = guarded().build(inner).unwrap();
+    let status = RawClient::of(ECHO, unary.clone()).unary("ping").await.unwrap_err();
+    assert_eq!(status.code(), Code::Unknown, "{status:?}");
+    assert_eq!(circuit(&unary, ECHO).failures, 1);
+
+    let inner = service(|_, _| async {
+        answer([data(framed(b"1")), Err(Status::ok("nothing wrong").into())])
+    });
+    let service = guarded().build(inner).unwrap();
+    let stream = RawClient::of(EXPORT, service.clone()).server_streaming("all").await;
+    let (items, status) = drain(stream.unwrap().into_inner()).await;
+    assert_eq!((items, status.unwrap().code()), (vec![Bytes::from("1")], Code::Unknown));
+    assert_eq!(circuit(&service, EXPORT).failures, 1);
+}
+
 /// A frame that is neither data nor trailers cannot be built, but an empty trailer block can.
 #[tokio::test(start_paused = true)]
 async fn trailers_without_a_status() {
