@@ -157,10 +157,11 @@ where
         Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
     };
     details::defuse(response.headers_mut());
-    let code = status::of_headers(response.status(), response.headers());
+    // After a failure in the headers nothing of use follows. After OK, messages may.
+    let goes_on = |code: &Code| *code == Code::Ok && !response.body().is_end_stream();
+    let code = in_headers(&response).filter(|code| !goes_on(code));
     match (code, hold) {
         (Some(code), _) => {
-            // Nothing of use follows a status in the headers.
             let response = response.map(|_| Held::default());
             Received::Ended(Ended::Complete { code, response })
         }
@@ -200,7 +201,13 @@ fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>
 }
 
 fn complete(response: Response<Held>) -> Ended {
-    Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
+    let code = status::of_trailers(response.body().trailers(), in_headers(&response));
+    Ended::Complete { code, response }
+}
+
+/// The status the headers of `response` have, if they have one.
+pub(crate) fn in_headers<B>(response: &Response<B>) -> Option<Code> {
+    status::of_headers(response.status(), response.headers())
 }
 
 /// How many attempts there were before this one, as gRPC counts them.

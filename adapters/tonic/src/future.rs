@@ -21,7 +21,8 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
-use crate::request::{Ahead, Head, Payload, Read, Reading};
+use crate::reading::{Ahead, Read, Reading};
+use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
 pin_project! {
@@ -41,7 +42,7 @@ pin_project! {
         /// There is nothing to do but to send it.
         Passing { inner: S, request: Option<Request<Body>> },
         Passed { #[pin] response: S::Future },
-        /// Refused before anything was sent.
+        /// Over before anything was sent.
         Refused { status: Option<Status> },
         /// The message is read, where it may be needed again.
         Reading { head: Option<Request<()>>, reading: Reading },
@@ -160,6 +161,7 @@ where
 fn ready_to_send<S>(flow: &mut Flow<S>, head: Request<()>, read: Read) -> Request<Body> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
+        Read::Failed(status) => return Stage::Refused { status: Some(status) },
         Read::Message(message) => Payload::Message(message),
         Read::Other(body, Ahead::Nothing) => Payload::stream(body),
         Read::Other(body, Ahead::Something) => {

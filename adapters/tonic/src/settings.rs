@@ -120,6 +120,7 @@ impl Settings {
             None => RetryPolicy::OFF,
         };
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
+        let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
         let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
         let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
         Method {
@@ -129,7 +130,7 @@ impl Settings {
             without_retry: call.with_retry(RetryPolicy::OFF),
             ready,
             repeats: self.retry.is_some() || self.ready.is_some(),
-            restarts: self.retry.as_ref().is_some_and(|retry| retry.restarts(path)),
+            restarts: self.retry.as_ref().is_some_and(restarts),
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
