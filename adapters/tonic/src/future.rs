@@ -111,8 +111,10 @@ where
                     let (Some(flow), Some(head)) = (this.flow.as_mut(), head.take()) else {
                         return Poll::Pending;
                     };
-                    let request = ready_to_send(flow, head, read);
-                    begin(this.flow, request)
+                    match ready_to_send(flow, head, read) {
+                        Ok(request) => begin(this.flow, request),
+                        Err(status) => Stage::Refused { status: Some(status) },
+                    }
                 }
                 StageProjection::Ready { request } => {
                     let Some(request) = request.take() else { return Poll::Pending };
@@ -158,20 +160,24 @@ where
 }
 
 /// The message has been read: what it turned out to be decides whether it can be given again.
-fn ready_to_send<S>(flow: &mut Flow<S>, head: Request<()>, read: Read) -> Request<Body> {
+fn ready_to_send<S>(
+    flow: &mut Flow<S>,
+    head: Request<()>,
+    read: Read,
+) -> Result<Request<Body>, Status> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
-        Read::Failed(status) => return Stage::Refused { status: Some(status) },
+        Read::Failed(status) => return Err(status),
         Read::Message(message) => Payload::Message(message),
         Read::Other(body, Ahead::Nothing) => Payload::stream(body),
         Read::Other(body, Ahead::Something) => {
             flow.driven.call_mut().forbid_repeats();
-            return Request::from_parts(parts, body);
+            return Ok(Request::from_parts(parts, body));
         }
     };
     let body = payload.give();
     flow.again = Some((Head::of(&parts), payload));
-    Request::from_parts(parts, body)
+    Ok(Request::from_parts(parts, body))
 }
 
 /// Makes the first attempt, if the machine lets it out.
