@@ -93,8 +93,11 @@ where
                     if !this.deadline.is_none() {
                         // What is left at the moment of sending.
                         let left = this.deadline.remaining(TokioClock.now());
-                        let left = timeout::encode(left);
-                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
+                        if left.is_zero() {
+                            // Ready too late: with nothing left nothing is sent.
+                            return Poll::Ready(Ended::CutOff);
+                        }
+                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
                     }
                     Stage::Sent { response: this.inner.call(request) }
                 }
