@@ -69,3 +69,30 @@ fn the_header_wins_over_a_retry_info() {
     assert_eq!(with(b"-1"), Pushback::Stop);
     assert_eq!(with(b"junk"), Pushback::Stop);
 }
+
+#[test]
+fn a_retry_after_in_seconds_is_a_least_wait() {
+    let after = |value: &str| read(&headers([("retry-after", value.as_bytes())]));
+    assert_eq!(after("120"), Pushback::AtLeast(Micros::from_millis(120_000)));
+    assert_eq!(after("0"), Pushback::AtLeast(Micros::ZERO));
+    assert_eq!(after(&"9".repeat(40)), Pushback::AtLeast(Micros::MAX));
+    for value in ["", "-1", "+5", " 5", "1.5", "5s", "Fri, 31 Dec 1999 23:59:59 GMT"] {
+        assert_eq!(after(value), Pushback::None, "{value:?}");
+    }
+}
+
+#[test]
+fn of_two_least_waits_the_longer_counts() {
+    let details = status(&[retry_info(3, 0)]);
+    for (after, expected) in [(b"2", 3_000), (b"4", 4_000)] {
+        let details = ("grpc-status-details-bin", details.as_bytes());
+        let map = headers([("retry-after", after.as_slice()), details]);
+        assert_eq!(read(&map), Pushback::AtLeast(Micros::from_millis(expected)));
+    }
+}
+
+#[test]
+fn the_header_wins_over_a_retry_after() {
+    let both = [("retry-after", b"60".as_slice()), ("grpc-retry-pushback-ms", b"120")];
+    assert_eq!(read(&headers(both)), exactly(120));
+}
