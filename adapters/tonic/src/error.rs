@@ -52,7 +52,7 @@ pub struct CircuitOpen {
     pub retry_at: Instant,
     /// Attempts of this call that were made before.
     pub attempts: u16,
-    /// What the last of them ended in.
+    /// What the server said last in these, or, if it never did, what came in its way.
     pub last: Option<Status>,
 }
 
@@ -77,7 +77,7 @@ pub struct DeadlinePassed {
     pub method: Arc<str>,
     /// Attempts made; with 0 nothing was sent.
     pub attempts: u16,
-    /// What the backend, or the way to it, said last.
+    /// What the server said last, or, if it never did, what came in its way.
     pub last: Option<Status>,
 }
 
@@ -97,6 +97,9 @@ pub struct Stopped {
     pub reason: StopReason,
     /// Attempts made that count.
     pub attempts: u16,
+    /// What the server said last, where the status is about the way to it and an earlier attempt
+    /// got an answer.
+    pub last: Option<Status>,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError).
     pub(crate) cause: Option<Status>,

@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod chain;
 mod contract;
 mod crowd;
 mod drops;
