@@ -11,6 +11,8 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+mod brief;
+
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -43,7 +45,7 @@ pub struct BreakerKey {
 }
 
 /// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct CircuitOpen {
     /// Whose breaker.
@@ -70,7 +72,7 @@ pub struct BudgetExhausted {
 }
 
 /// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
     /// The call.
@@ -90,7 +92,7 @@ pub struct NoHealthyTargets {
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Stopped {
     /// Why.

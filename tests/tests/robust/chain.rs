@@ -1,11 +1,11 @@
 //! The chain of sources: why there was no further attempt, and what the server said last.
 
 use crate::parts::{refusal, service};
-use crate::{ECHO, guarded, stopped};
+use crate::{ECHO, guarded, opens_after, stopped};
 use core::time::Duration;
 use evenkeel_core::StopReason;
 use evenkeel_tests::{RawClient, Reply, Stub};
-use evenkeel_tonic::{DeadlinePassed, Stopped, TransportError, cause};
+use evenkeel_tonic::{CircuitOpen, DeadlinePassed, Stopped, TransportError, cause};
 use std::io;
 use tonic::{Code, Status};
 
@@ -42,4 +42,35 @@ async fn a_cut_attempt_says_why_it_was_the_last() {
     assert_eq!(stopped(&status), Some(StopReason::NotRetryable));
     let passed = cause::<DeadlinePassed>(&status).unwrap();
     assert_eq!((passed.attempts, passed.last.as_ref().unwrap().message()), (2, "busy"));
+}
+
+/// Whoever prints an error of ours prints nobody's metadata.
+#[tokio::test(start_paused = true)]
+async fn errors_do_not_print_metadata() {
+    let secretive = || busy().header("x-session", "secret");
+    let lost = service(|call, _| async move {
+        match call {
+            0 => {
+                let mut status = Status::unavailable("busy");
+                status.metadata_mut().insert("x-session", "secret".parse().unwrap());
+                refusal(status)
+            }
+            _ => Err(io::Error::from(io::ErrorKind::ConnectionReset).into()),
+        }
+    });
+    let status = RawClient::of(ECHO, guarded().build(lost).unwrap()).unary("").await.unwrap_err();
+    let printed = format!("{:?}", cause::<Stopped>(&status).unwrap());
+    assert!(printed.contains("busy") && !printed.contains("secret"), "{printed}");
+
+    let builder = guarded().breaker(opens_after(1, SECOND));
+    let service = builder.build(Stub::new([secretive()])).unwrap();
+    let status = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    let printed = format!("{:?}", cause::<CircuitOpen>(&status).unwrap());
+    assert!(printed.contains("busy") && !printed.contains("secret"), "{printed}");
+
+    let service =
+        guarded().timeout(SECOND).unwrap().build(Stub::new([secretive(), Reply::hang()])).unwrap();
+    let status = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    let printed = format!("{status:?}");
+    assert!(printed.contains("busy") && !printed.contains("secret"), "{printed}");
 }
