@@ -21,7 +21,6 @@ use crate::options::RetryOwned;
 use crate::wire::{details, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
-#[derive(Debug)]
 pub(crate) enum Ended {
     /// The status is known and everything there is has come.
     Complete { code: Code, response: Response<Held> },
