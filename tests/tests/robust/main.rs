@@ -21,6 +21,7 @@ mod sizes;
 mod sockets;
 mod statuses;
 mod streams;
+mod time;
 mod transport;
 mod warnings;
 mod zero_time;
