@@ -153,7 +153,7 @@ impl<S> Flow<S> {
     /// Keeps what was said last. What the server said itself outlives a failure of the way to it.
     fn hear(&mut self, status: Status) {
         let before = self.last.replace(status);
-        self.said = before.filter(|status| !is_of_the_way(status)).or(self.said.take());
+        self.said = before.filter(|status| !is_of_the_way(status)).or_else(|| self.said.take());
     }
 
     /// The last the server said itself, or else what was said about the way to it.
