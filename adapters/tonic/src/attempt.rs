@@ -17,7 +17,7 @@ use crate::TransportError;
 use crate::error::BoxError;
 use crate::held::Held;
 use crate::options::RetryOwned;
-use crate::wire::{details, status, timeout};
+use crate::wire::{self, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ where
         Ok(response) => response,
         Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
     };
-    details::defuse(response.headers_mut());
+    wire::defuse(response.headers_mut());
     // After a failure in the headers nothing of use follows. After OK, messages may.
     let goes_on = |code: &Code| *code == Code::Ok && !response.body().is_end_stream();
     let code = in_headers(&response).filter(|code| !goes_on(code));
@@ -193,7 +193,7 @@ fn keep_holding(
             }
             Some(Ok(Err(frame))) => {
                 let mut trailers = frame.into_trailers().unwrap_or_default();
-                details::defuse(&mut trailers);
+                wire::defuse(&mut trailers);
                 response.body_mut().end(trailers);
                 return Poll::Ready(complete(response));
             }

@@ -24,7 +24,7 @@ use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::{Messages, Whole};
-use crate::wire::{details, status};
+use crate::wire::{self, status};
 
 /// The body of a response that was handed over before its end.
 pub(crate) struct StreamBody<S> {
@@ -231,7 +231,7 @@ fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
     let mut response = Response::new(Held::default());
     let code = status::of_trailers(trailers.as_ref(), in_headers);
     if let Some(mut trailers) = trailers {
-        details::defuse(&mut trailers);
+        wire::defuse(&mut trailers);
         response.body_mut().end(trailers);
     }
     Ended::Complete { code, response }
