@@ -111,3 +111,18 @@ async fn a_prefix_of_the_origin_is_not_part_of_the_name() {
     let paths: Vec<_> = stub.requests().into_iter().map(|seen| seen.path).collect();
     assert_eq!(paths, [format!("/a/b{ECHO}"), format!("/a/b{ECHO}")]);
 }
+
+/// A layer may have changed the path under the extension: then the path counts.
+#[tokio::test(start_paused = true)]
+async fn an_extension_that_does_not_fit_the_path_is_not_believed() {
+    let mut service = small().build(Stub::canned(Reply::ok("pong"))).unwrap();
+    for (path, known) in [("/pkg.Svc/Get", ("Svc", "Get")), ("/x", ("a.B", "C")), (ECHO, ("", ""))]
+    {
+        let mut request = Request::new(Body::new(http_body_util::Full::new(Bytes::new())));
+        *request.uri_mut() = path.parse().unwrap();
+        let (name, method) = known;
+        request.extensions_mut().insert(GrpcMethod::new(name, method));
+        _ = service.ready().await.unwrap().call(request).await;
+    }
+    assert_eq!(names(&service), [ECHO, "/pkg.Svc/Get", "other"]);
+}
