@@ -86,7 +86,7 @@ where
             let next = match this.stage.as_mut().project() {
                 StageProjection::Ready { request } => {
                     if let Err(error) = ready!(this.inner.poll_ready(cx)) {
-                        return Poll::Ready(Ended::Lost(TransportError::before_headers(error)));
+                        return Poll::Ready(Ended::Lost(TransportError::not_ready(error)));
                     }
                     let Some(mut request) = request.take() else { return Poll::Pending };
                     if !this.deadline.is_none() {
