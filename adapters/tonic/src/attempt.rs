@@ -92,6 +92,9 @@ where
                     if !this.deadline.is_none() {
                         // What is left at the moment of sending.
                         let left = this.deadline.remaining(TokioClock.now());
+                        if left.is_zero() {
+                            return Poll::Ready(Ended::CutOff);
+                        }
                         let left = timeout::encode(left);
                         request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
                     }

@@ -120,6 +120,23 @@ async fn f120_the_layer_below_sees_the_same_deadline() {
     .await;
 }
 
+/// Whoever gets ready only at the deadline is not called any more.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_with_nothing_left() {
+    let stub = Stub::new([Reply::hang()]);
+    let limited = tower::limit::ConcurrencyLimit::new(stub.clone(), 1);
+    let service = guarded().timeout(SECOND).unwrap().build(limited).unwrap();
+    let mut clients = [(); 2].map(|()| RawClient::of(ECHO, service.clone()));
+    let [first, second] = &mut clients;
+    // Both end now, and so the first one's place is free for the second.
+    let (first, second) = tokio::join!(first.unary("1"), second.unary("2"));
+    for status in [first.unwrap_err(), second.unwrap_err()] {
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        assert!(cause::<DeadlinePassed>(&status).is_some());
+    }
+    assert_eq!(stub.count(), 1);
+}
+
 /// A short slice that runs out says nothing about the server, whoever's timer was first.
 #[tokio::test(start_paused = true)]
 async fn a_slice_too_short_to_judge_by() {
