@@ -1,8 +1,11 @@
 //! This file knows one attempt on the wire: readiness, headers, and where it is held, the body;
 //! all of it under one deadline and one timer.
 
+use core::any::Any;
+use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
+use std::panic::catch_unwind;
 
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline};
@@ -28,6 +31,8 @@ pub(crate) enum Ended {
     CutOff,
     /// The transport failed.
     Lost(TransportError),
+    /// What is below panicked. The panic is the caller's, once it is booked.
+    Panicked(Box<dyn Any + Send>),
     /// The headers have come; the body tells how it ends.
     Streaming(Response<Body>),
 }
@@ -125,7 +130,7 @@ where
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        if let Poll::Ready(ended) = self.as_mut().poll_stages(cx) {
+        if let Poll::Ready(ended) = caught(|| self.as_mut().poll_stages(cx)) {
             return Poll::Ready(ended);
         }
         let mut this = self.project();
@@ -141,6 +146,13 @@ where
             None => Poll::Pending,
         }
     }
+}
+
+/// Polls what is below, and takes its panic for an end like any other.
+pub(crate) fn caught<E: From<Ended>>(poll: impl FnOnce() -> Poll<E>) -> Poll<E> {
+    // Nobody looks at what panicked again.
+    let polled = catch_unwind(AssertUnwindSafe(poll));
+    polled.unwrap_or_else(|panic| Poll::Ready(Ended::Panicked(panic).into()))
 }
 
 enum Received {
