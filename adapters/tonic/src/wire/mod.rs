@@ -7,6 +7,7 @@
 pub(crate) mod details;
 pub(crate) mod message;
 pub(crate) mod pushback;
+pub(crate) mod retry_after;
 pub(crate) mod status;
 pub(crate) mod timeout;
 
