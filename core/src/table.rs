@@ -10,8 +10,8 @@
 
 use crate::breaker::next_epoch;
 use crate::{
-    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Micros, Permit, Rejected,
-    Snapshot, Transition, Trip, Verdict,
+    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Permit, Rejected, Snapshot,
+    Transition, Trip, Verdict,
 };
 
 /// At most `N` breakers, by key.
@@ -42,8 +42,8 @@ pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
     breakers: [CircuitBreaker<T>; N],
     /// When each slot was last looked up, in lookups.
     used: [u32; N],
-    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up and
-    /// modulo 2^32: a clock may have started at any time, and half the circle is four years.
+    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up. They
+    /// wrap after 8.9 years (a clock may count from 1970), so only distances from now mean a thing.
     busy_until: [u32; N],
     lookups: u32,
     /// Above every epoch an evicted breaker ever had, so that a permit it gave means nothing to
@@ -84,7 +84,9 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         };
         let Some(breaker) = self.breakers.get_mut(slot) else { return Ok(Permit::UNTRACKED) };
         let permit = breaker.admit(now, lease, policy)?;
-        self.keep_busy(slot, now, policy.lease_end(now, lease));
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, lease));
+        }
         Ok(permit)
     }
 
@@ -106,7 +108,9 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             breaker.renew(now, permit, policy);
         }
-        self.keep_busy(slot, now, policy.lease_end(now, Deadline::NONE));
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, Deadline::NONE));
+        }
     }
 
     /// The breaker of `key`, if there is one; for manual control. No use in the sense of eviction.
@@ -128,8 +132,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
 
     /// How many keys have a breaker; `N` at most.
     pub fn len(&self) -> usize {
-        // Not `count`: its sum could overflow as far as the compiler can tell.
-        self.keys.iter().flatten().fold(0, |len, _| len.wrapping_add(1))
+        self.keys.iter().flatten().count()
     }
 
     /// Whether no key has one.
@@ -148,7 +151,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             Some(slot) => slot,
             None => {
                 let slot = self.victim(now)?;
-                self.replace(slot, key, now);
+                self.replace(now, slot, key);
                 slot
             }
         };
@@ -172,7 +175,6 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
 
     /// A free slot, or the one that is missed least; `None` while all protect or are in use.
     fn victim(&self, now: Instant) -> Option<usize> {
-        let now = coarse(now);
         let mut best: Option<(usize, bool, u32)> = None;
         let mut slot = 0usize;
         while let (Some(key), Some(breaker), Some(used), Some(busy_until)) = (
@@ -185,7 +187,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
                 return Some(slot);
             }
             let clean = breaker.is_clean();
-            let evictable = !breaker.is_protecting() && !is_later(*busy_until, now);
+            let evictable = !breaker.is_protecting() && units_left(*busy_until, now) == 0;
             let better = best.is_none_or(|(_, best_clean, best_used)| {
                 (clean && !best_clean) || (clean == best_clean && *used < best_used)
             });
@@ -197,7 +199,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         best.map(|(slot, _, _)| slot)
     }
 
-    fn replace(&mut self, slot: usize, key: K, now: Instant) {
+    fn replace(&mut self, now: Instant, slot: usize, key: K) {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             let evicted = breaker.epoch();
             // As a signed distance, because epochs wrap.
@@ -210,16 +212,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             *current = Some(key);
         }
         if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = coarse(now);
-        }
-    }
-
-    fn keep_busy(&mut self, slot: usize, now: Instant, until: Instant) {
-        let end = coarse(until.min(now.after(LONGEST_LEASE))).wrapping_add(1);
-        if let Some(busy_until) = self.busy_until.get_mut(slot)
-            && is_later(end, *busy_until)
-        {
-            *busy_until = end;
+            *busy_until = units(now.as_micros());
         }
     }
 
@@ -241,17 +234,25 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Default for BreakerTable<K, N, T> {
     }
 }
 
-fn coarse(instant: Instant) -> u32 {
-    u32::try_from(instant.as_micros() >> 16 & 0xffff_ffff).unwrap_or(0)
+/// The later of `busy_until` and `lease`, of which half a turn (4.4 years) is taken at most.
+fn prolonged(busy_until: u32, now: Instant, lease: Instant) -> u32 {
+    let rounded_up = lease.as_micros().saturating_add(0xffff) >> 16;
+    let ahead = rounded_up.saturating_sub(now.as_micros() >> 16);
+    let ahead = u32::try_from(ahead).unwrap_or(HALF_TURN).min(HALF_TURN);
+    units(now.as_micros()).wrapping_add(ahead.max(units_left(busy_until, now)))
 }
 
-/// Whether `a` lies within half a circle after `b`.
-const fn is_later(a: u32, b: u32) -> bool {
-    a != b && a.wrapping_sub(b) < 1 << 31
+/// How many units `busy_until` is ahead; what is more than half a turn ahead is in fact behind.
+fn units_left(busy_until: u32, now: Instant) -> u32 {
+    let left = busy_until.wrapping_sub(units(now.as_micros()));
+    if left <= HALF_TURN { left } else { 0 }
 }
 
-/// 2.2 years, half of what [`is_later`] can tell from the past.
-const LONGEST_LEASE: Micros = Micros::from_micros(1 << 46);
+fn units(micros: u64) -> u32 {
+    u32::try_from((micros >> 16) & 0xffff_ffff).unwrap_or(0)
+}
+
+const HALF_TURN: u32 = 1 << 31;
 
 /// 24 B of breaker, 4 B of key, 8 B of bookkeeping; and 12 B for the table.
 const _: () = assert!(size_of::<BreakerTable<u16, 8>>() <= 8 * 36 + 16);

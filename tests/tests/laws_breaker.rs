@@ -27,10 +27,11 @@ fn setting<T: Trip>(trip: T, rule: Rule) -> Setting<T> {
         policy: BreakerPolicy::new(trip).with_open_for(open_for).unwrap(),
         terms: TERMS,
         rule,
-        permits: 2,
+        permits: 3,
         leases: vec![Some(1), Some(3), None],
         verdicts: vec![Verdict::Success, Verdict::Failure, Verdict::Ignored],
         forced: false,
+        past: 0,
         depth: usize::MAX,
     }
 }
@@ -69,7 +70,7 @@ fn window() -> Setting<TimeWindow<3>> {
         Rule::Window { bucket: TICK, buckets: 3, min_calls: 2, percent: 50, seen: Vec::new() };
     let span = Duration::from_micros(3 * TICK);
     let trip = TimeWindow::new(span, 2, 50).unwrap();
-    Setting { leases: vec![Some(1)], permits: 1, depth: 12, ..setting(trip, rule) }
+    Setting { leases: vec![Some(1)], permits: 1, past: 8 * TICK, depth: 12, ..setting(trip, rule) }
 }
 
 /// Asks `law` of every step of every setting (searched once), then of the steps of random walks.
@@ -78,9 +79,9 @@ fn on_steps(law: impl Fn(&Terms, &Step) -> Result<bool, String>) {
     static STEPS: OnceLock<Vec<(Terms, Vec<Step>)>> = OnceLock::new();
     let searched = STEPS.get_or_init(|| {
         vec![
-            collect(&forced(), (1_188, 13_782)),
-            collect(&growing(), (4_749, 53_305)),
-            collect(&last_n(), (1_162, 8_193)),
+            collect(&forced(), (213, 3_075)),
+            collect(&growing(), (607, 6_745)),
+            collect(&last_n(), (405, 4_444)),
             collect(&window(), (947, 2_581)),
         ]
     });

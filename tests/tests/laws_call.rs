@@ -7,7 +7,7 @@ use evenkeel_core::{Next, Refusal, Report, StopReason, Weight};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::ghost::Contact;
 use evenkeel_tests::model::run::{Event, Manner, Run, Seen, What, play};
-use evenkeel_tests::model::script::{Script, Step, any_script, every_script};
+use evenkeel_tests::model::script::{Script, Step, any_script, every_script, extreme_script};
 use evenkeel_tests::model::{on_random, oracle};
 
 type Found = Result<(), String>;
@@ -240,5 +240,15 @@ fn every_answer_is_the_one_the_rules_give() {
         oracle::follow(&play::<1>(script, Manner::Plain), 1)?;
         oracle::follow(&play::<2>(script, Manner::Plain), 2)?;
         oracle::follow(&play::<3>(script, Manner::Plain), 3)
+    });
+}
+
+#[test]
+fn no_overflow_in_any_profile() {
+    // At the ends of the ranges, and of the clock, the answers are still those the rules give.
+    on_random(extreme_script(), |script| {
+        let named = |fault| format!("{fault}\nin {script:#?}");
+        oracle::follow(&play::<1>(&script, Manner::Plain), 1).map_err(named)?;
+        oracle::follow(&play::<2>(&script, Manner::Plain), 2).map_err(named)
     });
 }

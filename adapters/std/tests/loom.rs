@@ -57,11 +57,12 @@ fn gate_and_breaker_agree(breaker: &SharedBreaker) {
     let before = breaker.snapshot();
     match before.state {
         BreakerState::Closed => {
-            // A permit of the gate's epoch must count in the breaker.
-            let permit = breaker.admit(DUE, LEASE, &POLICY).unwrap();
-            let opened = breaker.record(DUE, permit, Verdict::Failure, &POLICY);
-            assert_eq!(opened.is_some(), before.failures == 1);
-            assert_eq!(breaker.snapshot().failures, before.failures + 1);
+            // A success the gate takes for nothing new must be nothing new to the breaker, and a
+            // permit of the gate's epoch must count in it.
+            assert_eq!(attempt(breaker, DUE, Verdict::Success), Some(None));
+            assert_eq!(breaker.snapshot().failures, 0);
+            assert_eq!(attempt(breaker, DUE, Verdict::Failure), Some(None));
+            assert_eq!(breaker.snapshot().failures, 1);
         }
         BreakerState::Open => {
             let retry_at = before.retry_at.unwrap();

@@ -1,6 +1,7 @@
 //! This file knows one attempt on the wire: readiness, headers, and where it is held, the body;
 //! all of it under one deadline and one timer.
 
+use core::mem::take;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
@@ -58,7 +59,7 @@ pin_project! {
     enum Stage<F> {
         Ready { request: Option<Request<Body>> },
         Sent { #[pin] response: F },
-        Holding { held: Option<Response<Held>>, body: Body },
+        Holding { held: Response<Held>, body: Body },
     }
 }
 
@@ -99,7 +100,7 @@ where
                 }
                 StageProjection::Sent { response } => {
                     match received(ready!(response.poll(cx)), *this.hold) {
-                        Received::Body { held, body } => Stage::Holding { held: Some(held), body },
+                        Received::Body { held, body } => Stage::Holding { held, body },
                         Received::Ended(ended) => return Poll::Ready(ended),
                     }
                 }
@@ -156,10 +157,11 @@ where
         Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
     };
     details::defuse(response.headers_mut());
-    let code = status::of_headers(response.status(), response.headers());
+    // After a failure in the headers nothing of use follows. After OK, messages may.
+    let goes_on = |code: &Code| *code == Code::Ok && !response.body().is_end_stream();
+    let code = in_headers(&response).filter(|code| !goes_on(code));
     match (code, hold) {
         (Some(code), _) => {
-            // Nothing of use follows a status in the headers.
             let response = response.map(|_| Held::default());
             Received::Ended(Ended::Complete { code, response })
         }
@@ -172,40 +174,42 @@ where
     }
 }
 
-fn keep_holding(
-    held: &mut Option<Response<Held>>,
-    body: &mut Body,
-    cx: &mut Context<'_>,
-) -> Poll<Ended> {
+fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>) -> Poll<Ended> {
     loop {
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
-        let Some(mut response) = held.take() else { return Poll::Pending };
         match frame.map(|frame| frame.map(Frame::into_data)) {
             Some(Ok(Ok(data))) => {
-                response.body_mut().push(data);
-                if response.body().is_full() {
-                    let rest = core::mem::take(body);
-                    let response = response.map(|held| held.followed_by(rest));
+                held.body_mut().push(data);
+                if held.body().is_full() {
+                    let (held, rest) = (take(held), take(body));
+                    let response = held.map(|held| held.followed_by(rest));
                     return Poll::Ready(Ended::Streaming(response));
                 }
-                *held = Some(response);
             }
             Some(Ok(Err(frame))) => {
                 let mut trailers = frame.into_trailers().unwrap_or_default();
                 details::defuse(&mut trailers);
-                response.body_mut().end(trailers);
-                return Poll::Ready(complete(response));
+                held.body_mut().end(trailers);
+                return Poll::Ready(complete(take(held)));
             }
             Some(Err(error)) => {
                 return Poll::Ready(Ended::Lost(TransportError::in_body(error)));
             }
-            None => return Poll::Ready(complete(response)),
+            None => return Poll::Ready(complete(take(held))),
         }
     }
 }
 
 fn complete(response: Response<Held>) -> Ended {
-    Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
+    let code = status::of_trailers(response.body().trailers(), in_headers(&response));
+    Ended::Complete { code, response }
 }
 
-const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+/// The status the headers of `response` have, if they have one.
+pub(crate) fn in_headers<B>(response: &Response<B>) -> Option<Code> {
+    status::of_headers(response.status(), response.headers())
+}
+
+/// How many attempts there were before this one, as gRPC counts them.
+pub(crate) const PREVIOUS_ATTEMPTS: HeaderName =
+    HeaderName::from_static("grpc-previous-rpc-attempts");

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
@@ -265,6 +265,8 @@ impl Builder {
             Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
             None => None,
         };
+        let methods = self.methods.methods().iter();
+        let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
         let settings = Settings {
             target: self.target.into(),
             call: self.call,
@@ -277,7 +279,8 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             warned: Given::default(),
-            resolved: RwLock::default(),
+            declared,
+            met: RwLock::default(),
         };
         Ok(Resilient::new(inner, Arc::new(settings)))
     }

@@ -94,7 +94,7 @@ impl<S> Flow<S> {
                 self.failed(now, attempt, outcome, refused(code, response))
             }
             Ended::Lost(error) if !too_late => {
-                if self.waits && error.sent() == Sent::NotConnected && self.is_replayable() {
+                if self.waits && error.sent() == Sent::NotConnected && self.take_back() {
                     self.last = Some(Status::from(error));
                     return Concluded::WaitReady(attempt);
                 }
@@ -148,9 +148,9 @@ impl<S> Flow<S> {
         }
     }
 
-    /// Whether the request can be given once more.
-    pub(crate) fn is_replayable(&self) -> bool {
-        self.again.as_ref().is_some_and(|(_, payload)| payload.is_replayable())
+    /// Whether the request can be given once more, now that the attempt that had it is over.
+    fn take_back(&self) -> bool {
+        self.again.as_ref().is_some_and(|(_, payload)| payload.take_back())
     }
 
     /// A response stream is repeated only with the opt-in, and a request only while it can be.
@@ -158,7 +158,7 @@ impl<S> Flow<S> {
         let method = self.driven.upstream().method();
         let streams = method.kind.is_some_and(|kind| kind.server_streaming());
         let committed = streams && !method.restarts && !sent.nothing_executed();
-        if committed || !self.is_replayable() {
+        if committed || !self.take_back() {
             self.driven.call_mut().forbid_repeats();
         }
     }

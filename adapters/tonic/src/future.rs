@@ -21,13 +21,16 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
-use crate::request::{Ahead, Head, Payload, Read, Reading};
+use crate::reading::{Ahead, Read, Reading};
+use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
 pin_project! {
     /// The future of a call through [`Resilient`](crate::Resilient).
     #[must_use = "a future does nothing unless polled"]
     pub struct ResponseFuture<S: Service<Request<Body>>> {
+        // Beside the stages, not in them: it is large, and each stage would move it to the next.
+        flow: Option<Flow<S>>,
         #[pin]
         stage: Stage<S>,
     }
@@ -39,18 +42,13 @@ pin_project! {
         /// There is nothing to do but to send it.
         Passing { inner: S, request: Option<Request<Body>> },
         Passed { #[pin] response: S::Future },
-        /// Refused before anything was sent.
+        /// Over before anything was sent.
         Refused { status: Option<Status> },
         /// The message is read, where it may be needed again.
-        Reading { flow: Option<Flow<S>>, head: Option<Request<()>>, reading: Reading },
+        Reading { head: Option<Request<()>>, reading: Reading },
         /// The request is complete.
-        Ready { flow: Option<Flow<S>>, request: Option<Request<Body>> },
-        First {
-            flow: Option<Flow<S>>,
-            attempt: Option<Attempt>,
-            #[pin]
-            sending: Sending<S>,
-        },
+        Ready { request: Option<Request<Body>> },
+        First { attempt: Option<Attempt>, #[pin] sending: Sending<S> },
         Boxed { rest: Pin<Box<dyn Future<Output = Answer<S>> + Send>> },
         Done,
     }
@@ -58,21 +56,21 @@ pin_project! {
 
 impl<S: Service<Request<Body>>> ResponseFuture<S> {
     pub(crate) const fn passing(inner: S, request: Request<Body>) -> Self {
-        Self { stage: Stage::Passing { inner, request: Some(request) } }
+        Self { flow: None, stage: Stage::Passing { inner, request: Some(request) } }
     }
 
     pub(crate) const fn refused(status: Status) -> Self {
-        Self { stage: Stage::Refused { status: Some(status) } }
+        Self { flow: None, stage: Stage::Refused { status: Some(status) } }
     }
 
     /// A call whose request is sent once.
     pub(crate) const fn once(flow: Flow<S>, request: Request<Body>) -> Self {
-        Self { stage: Stage::Ready { flow: Some(flow), request: Some(request) } }
+        Self { flow: Some(flow), stage: Stage::Ready { request: Some(request) } }
     }
 
     /// A call whose request may be needed again.
     pub(crate) const fn reading(flow: Flow<S>, head: Request<()>, reading: Reading) -> Self {
-        Self { stage: Stage::Reading { flow: Some(flow), head: Some(head), reading } }
+        Self { flow: Some(flow), stage: Stage::Reading { head: Some(head), reading } }
     }
 }
 
@@ -87,9 +85,9 @@ where
     type Output = Result<Response<Body>, Status>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut stage = self.project().stage;
+        let mut this = self.project();
         loop {
-            let next = match stage.as_mut().project() {
+            let next = match this.stage.as_mut().project() {
                 StageProjection::Passing { inner, request } => {
                     if let Err(error) = ready!(inner.poll_ready(cx)) {
                         Stage::Refused { status: Some(transport(error)) }
@@ -100,50 +98,50 @@ where
                 }
                 StageProjection::Passed { response } => {
                     let response = ready!(response.poll(cx));
-                    stage.set(Stage::Done);
+                    this.stage.set(Stage::Done);
                     return Poll::Ready(response.map(|r| r.map(Body::new)).map_err(transport));
                 }
                 StageProjection::Refused { status } => {
                     let Some(status) = status.take() else { return Poll::Pending };
-                    stage.set(Stage::Done);
+                    this.stage.set(Stage::Done);
                     return Poll::Ready(Err(status));
                 }
-                StageProjection::Reading { flow, head, reading } => {
+                StageProjection::Reading { head, reading } => {
                     let read = ready!(reading.poll(cx));
-                    let (Some(flow), Some(head)) = (flow.take(), head.take()) else {
+                    let (Some(flow), Some(head)) = (this.flow.as_mut(), head.take()) else {
                         return Poll::Pending;
                     };
-                    ready_to_send(flow, head, read)
+                    let request = ready_to_send(flow, head, read);
+                    begin(this.flow, request)
                 }
-                StageProjection::Ready { flow, request } => {
-                    let (Some(flow), Some(request)) = (flow.take(), request.take()) else {
-                        return Poll::Pending;
-                    };
-                    begin(flow, request)
+                StageProjection::Ready { request } => {
+                    let Some(request) = request.take() else { return Poll::Pending };
+                    begin(this.flow, request)
                 }
-                StageProjection::First { flow, attempt, sending } => {
+                StageProjection::First { attempt, sending } => {
                     let ended = ready!(sending.poll(cx));
-                    let (Some(mut flow), Some(attempt)) = (flow.take(), attempt.take()) else {
+                    let (Some(flow), Some(attempt)) = (this.flow.as_mut(), attempt.take()) else {
                         return Poll::Pending;
                     };
-                    match flow.conclude(attempt, ended) {
+                    let unsent = match flow.conclude(attempt, ended) {
                         Concluded::Over(result) => {
-                            stage.set(Stage::Done);
+                            this.stage.set(Stage::Done);
+                            *this.flow = None;
                             return Poll::Ready(result.map(whole));
                         }
                         Concluded::Stream(response, attempt) => {
-                            stage.set(Stage::Done);
+                            this.stage.set(Stage::Done);
+                            let Some(flow) = this.flow.take() else { return Poll::Pending };
                             return Poll::Ready(Ok(StreamBody::watch(response, flow, attempt)));
                         }
-                        Concluded::Again => Stage::Boxed { rest: Box::pin(drive(flow, None)) },
-                        Concluded::WaitReady(attempt) => {
-                            Stage::Boxed { rest: Box::pin(drive(flow, Some(attempt))) }
-                        }
-                    }
+                        Concluded::Again => None,
+                        Concluded::WaitReady(attempt) => Some(attempt),
+                    };
+                    driven_on(this.flow, unsent)
                 }
                 StageProjection::Boxed { rest } => {
                     let answer = ready!(rest.as_mut().poll(cx));
-                    stage.set(Stage::Done);
+                    this.stage.set(Stage::Done);
                     return Poll::Ready(match answer {
                         Answer::Over(result) => result.map(whole),
                         Answer::Stream(response, attempt, flow) => {
@@ -154,35 +152,30 @@ where
                 // Polled after it was ready: nothing will ever come.
                 StageProjection::Done => return Poll::Pending,
             };
-            stage.set(next);
+            this.stage.set(next);
         }
     }
 }
 
 /// The message has been read: what it turned out to be decides whether it can be given again.
-fn ready_to_send<S: Service<Request<Body>>>(
-    mut flow: Flow<S>,
-    head: Request<()>,
-    read: Read,
-) -> Stage<S> {
+fn ready_to_send<S>(flow: &mut Flow<S>, head: Request<()>, read: Read) -> Request<Body> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
+        Read::Failed(status) => return Stage::Refused { status: Some(status) },
         Read::Message(message) => Payload::Message(message),
         Read::Other(body, Ahead::Nothing) => Payload::stream(body),
         Read::Other(body, Ahead::Something) => {
             flow.driven.call_mut().forbid_repeats();
-            let request = Request::from_parts(parts, body);
-            return Stage::Ready { flow: Some(flow), request: Some(request) };
+            return Request::from_parts(parts, body);
         }
     };
-    let kept = Head::of(&parts);
-    let request = Request::from_parts(parts, payload.give());
-    flow.again = Some((kept, payload));
-    Stage::Ready { flow: Some(flow), request: Some(request) }
+    let body = payload.give();
+    flow.again = Some((Head::of(&parts), payload));
+    Request::from_parts(parts, body)
 }
 
 /// Makes the first attempt, if the machine lets it out.
-fn begin<S, B>(mut flow: Flow<S>, request: Request<Body>) -> Stage<S>
+fn begin<S, B>(flow: &mut Option<Flow<S>>, request: Request<Body>) -> Stage<S>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -190,13 +183,29 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    match flow.poll() {
+    let Some(first) = flow else { return Stage::Done };
+    match first.poll() {
         Step::Attempt(attempt) => {
-            let sending = Sending::new(flow.inner.clone(), request, &attempt, flow.hold());
-            Stage::First { flow: Some(flow), attempt: Some(attempt), sending }
+            let sending = Sending::new(first.inner.clone(), request, &attempt, first.hold());
+            Stage::First { attempt: Some(attempt), sending }
         }
         Step::Over(status) => Stage::Refused { status: Some(status) },
-        Step::WaitUntil(_) => Stage::Boxed { rest: Box::pin(drive(flow, None)) },
+        Step::WaitUntil(_) => driven_on(flow, None),
+    }
+}
+
+/// What the healthy path leaves over, in a box.
+fn driven_on<S, B>(flow: &mut Option<Flow<S>>, unsent: Option<Attempt>) -> Stage<S>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    match flow.take() {
+        Some(flow) => Stage::Boxed { rest: Box::pin(drive(flow, unsent)) },
+        None => Stage::Done,
     }
 }
 

@@ -1,6 +1,6 @@
 //! This file knows how a request is given again.
 //!
-//! A message is one frame: polled once, kept as one reference-counted `Bytes`, and given anew to
+//! A message is one frame: read once, kept as one reference-counted `Bytes`, and given anew to
 //! each attempt. A stream is never read ahead: it is *lent* to an attempt, and can be lent again
 //! only while nobody has polled it. An attempt that was given up may still be held by the
 //! transport's send task, so each loan has a number, and a superseded one answers an error.
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
-use http_body::{Body as _, Frame};
+use http_body::Frame;
 use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 
@@ -109,106 +109,16 @@ impl Payload {
         }
     }
 
-    /// Whether it can be given once more.
-    pub(crate) fn is_replayable(&self) -> bool {
-        match self {
-            Self::Message(_) => true,
-            Self::Stream(lent) => !lock(lent).polled,
+    /// Whether it can be given once more. A stream that can is taken back at once: whoever still
+    /// holds the body of a lost attempt might read from it before it is lent again, and what was
+    /// read there would be missing from the next attempt.
+    pub(crate) fn take_back(&self) -> bool {
+        let Self::Stream(lent) = self else { return true };
+        let mut held = lock(lent);
+        if !held.polled {
+            held.loan += 1;
         }
-    }
-}
-
-/// What reading ahead in a request body found.
-#[derive(Debug)]
-pub(crate) enum Read {
-    /// A single message, or none: it can be given again.
-    Message(Option<Bytes>),
-    /// Not a single ready message within the limit. What was read is put in front again.
-    Other(Body, Ahead),
-}
-
-/// How much of an unfinished body has been taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Ahead {
-    /// None of it: it can be lent.
-    Nothing,
-    /// Some: it can be sent once.
-    Something,
-}
-
-/// Whether a body that is not ready is waited for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Patience {
-    /// It is one message for certain: wait for it.
-    Message,
-    /// It may be a stream: take only what is there.
-    Unknown,
-}
-
-/// Reads one message, up to `limit` bytes.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    body: Body,
-    first: Option<Bytes>,
-    limit: usize,
-    patience: Patience,
-}
-
-impl Reading {
-    pub(crate) const fn new(body: Body, limit: usize, patience: Patience) -> Self {
-        Self { body, first: None, limit, patience }
-    }
-
-    /// Ready at once for every message a generated client sends.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Read> {
-        loop {
-            let frame = match (Pin::new(&mut self.body).poll_frame(cx), self.patience) {
-                (Poll::Pending, Patience::Message) => return Poll::Pending,
-                (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(None)),
-                (Poll::Ready(None), _) => return Poll::Ready(Read::Message(self.first.take())),
-                (Poll::Ready(Some(frame)), _) => frame,
-            };
-            match frame.map(Frame::into_data) {
-                Ok(Ok(message)) if self.first.is_none() && message.len() <= self.limit => {
-                    self.first = Some(message);
-                }
-                // Too long, a second message, trailers, or an error: the transport's to see, as it
-                // would have without us.
-                Ok(Ok(message)) => return Poll::Ready(self.other(Some(Ok(Frame::data(message))))),
-                Ok(Err(trailers)) => return Poll::Ready(self.other(Some(Ok(trailers)))),
-                Err(status) => return Poll::Ready(self.other(Some(Err(status)))),
-            }
-        }
-    }
-
-    fn other(&mut self, last: Option<Result<Frame<Bytes>, Status>>) -> Read {
-        let rest = core::mem::take(&mut self.body);
-        let first = self.first.take().map(|message| Ok(Frame::data(message)));
-        if first.is_none() && last.is_none() {
-            return Read::Other(rest, Ahead::Nothing);
-        }
-        Read::Other(Body::new(Front { frames: [first, last], rest }), Ahead::Something)
-    }
-}
-
-/// A few frames in front of a body.
-struct Front {
-    frames: [Option<Result<Frame<Bytes>, Status>>; 2],
-    rest: Body,
-}
-
-impl http_body::Body for Front {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        match self.frames.iter_mut().find_map(Option::take) {
-            Some(frame) => Poll::Ready(Some(frame)),
-            None => Pin::new(&mut self.rest).poll_frame(cx),
-        }
+        !held.polled
     }
 }
 

@@ -12,12 +12,14 @@ use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
+use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::options::RetryOwned;
-use crate::request::{Head, Patience, Payload, Reading};
+use crate::reading::{Patience, Reading};
+use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries};
 use crate::warn::Warning;
@@ -109,7 +111,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
         let inner = self.inner.clone();
         let method = self.settings.method(method_path(&request));
-        if self.stands_down(&request) || (method.passive && current_budget().is_none()) {
+        if self.stands_down(&request) || is_idle(&method, &request) {
             return ResponseFuture::passing(inner, request);
         }
         match self.admit(&method, &mut request) {
@@ -140,8 +142,8 @@ impl<S> Resilient<S> {
             }
             return true;
         }
-        if request.headers().contains_key("grpc-previous-rpc-attempts")
-            && self.settings.retry.is_some()
+        if self.settings.retry.is_some()
+            && request.headers().contains_key(PREVIOUS_ATTEMPTS)
             && warned.first(Warning::ForeignRetries)
         {
             tracing::warn!(
@@ -174,7 +176,7 @@ impl<S> Resilient<S> {
     /// The call's own wish wins over the method's setting, and that over the default.
     fn waits(&self, method: &Method, options: CallOptions, deadline: Deadline) -> bool {
         if let Some(wish) = options.ready() {
-            return wish && method.repeats;
+            return wish;
         }
         let Some(block) = &self.settings.ready else { return false };
         match method.ready {
@@ -210,7 +212,7 @@ impl<S> Resilient<S> {
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
         let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
 
-        if !repeats {
+        if !repeats && !waits {
             flow.driven.call_mut().forbid_repeats();
             return ResponseFuture::once(flow, request);
         }
@@ -223,9 +225,16 @@ impl<S> Resilient<S> {
         }
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
         let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
-        let reading = Reading::new(body, limit, patience);
+        let reading = Reading::new(body, limit, patience, deadline);
         ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
     }
+}
+
+/// Whether neither the settings, nor the task, nor the call itself want anything.
+fn is_idle(method: &Method, request: &Request<Body>) -> bool {
+    method.passive
+        && current_budget().is_none()
+        && request.extensions().get::<CallOptions>().is_none()
 }
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the

@@ -2,7 +2,7 @@
 
 use core::hash::{Hash, Hasher};
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
 use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
@@ -26,7 +26,10 @@ pub(crate) struct Settings {
     pub(crate) methods: MethodTable,
     pub(crate) connectivity: Option<Connectivity>,
     pub(crate) warned: Given,
-    pub(crate) resolved: RwLock<HashMap<Box<str>, Arc<Method>>>,
+    /// What applies to each method of the table, from its first call on.
+    pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
+    /// The same for methods that are in no table.
+    pub(crate) met: RwLock<HashMap<Box<str>, Arc<Method>>>,
 }
 
 /// The wait-for-ready block.
@@ -86,15 +89,23 @@ pub(crate) struct Method {
 impl Settings {
     /// What applies to the method with this full path.
     pub(crate) fn method(&self, path: &str) -> Arc<Method> {
-        let known = self.resolved.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match self.declared.get(path) {
+            // Calls of a closed set share no lock, only a count of references.
+            Some(place) => Arc::clone(place.get_or_init(|| Arc::new(self.resolve(path)))),
+            None => self.met(path),
+        }
+    }
+
+    fn met(&self, path: &str) -> Arc<Method> {
+        let known = self.met.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(method) = known.get(path) {
             return Arc::clone(method);
         }
         drop(known);
         let method = Arc::new(self.resolve(path));
-        let mut known = self.resolved.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut known = self.met.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Names come from callers, who may come by them anywhere: the map stays bounded.
-        if known.len() < MAX_RESOLVED {
+        if known.len() < MAX_MET {
             known.insert(path.into(), Arc::clone(&method));
         }
         method
@@ -109,6 +120,7 @@ impl Settings {
             None => RetryPolicy::OFF,
         };
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
+        let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
         let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
         let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
         Method {
@@ -118,7 +130,7 @@ impl Settings {
             without_retry: call.with_retry(RetryPolicy::OFF),
             ready,
             repeats: self.retry.is_some() || self.ready.is_some(),
-            restarts: self.retry.as_ref().is_some_and(|retry| retry.restarts(path)),
+            restarts: self.retry.as_ref().is_some_and(restarts),
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
@@ -189,4 +201,4 @@ impl From<&KeyRef<'_>> for BreakerKey {
 }
 
 /// As many as breakers are kept by default.
-const MAX_RESOLVED: usize = 1_000;
+const MAX_MET: usize = 1_000;

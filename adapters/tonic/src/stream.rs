@@ -9,7 +9,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Attempt, Clock};
+use evenkeel_tokio::core::{Attempt, Clock, Code};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Frame;
@@ -18,7 +18,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
-use crate::attempt::Ended;
+use crate::attempt::{Ended, in_headers};
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
@@ -29,13 +29,16 @@ use crate::wire::{details, status};
 /// The body of a response that was handed over before its end.
 pub(crate) struct StreamBody<S> {
     stage: Stage<S>,
+    /// The status in the headers, before this body.
+    in_headers: Option<Code>,
     /// Made when a frame is first waited for.
     timer: Option<Pin<Box<SleepUntil>>>,
     restart: Option<Restart>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, in a box already")]
 enum Stage<S> {
-    Open { body: Body, flow: Box<Flow<S>>, attempt: Attempt },
+    Open { body: Body, flow: Flow<S>, attempt: Attempt },
     Restarting(Pin<Box<dyn Future<Output = Answer<S>> + Send>>),
     Settled,
 }
@@ -78,9 +81,10 @@ where
             // The caller has the headers: what follows cannot be taken back.
             flow.driven.call_mut().forbid_repeats();
         }
+        let in_headers = in_headers(&response);
         response.map(|body| {
-            let stage = Stage::Open { body, flow: Box::new(flow), attempt };
-            Body::new(Self { stage, timer: None, restart })
+            let stage = Stage::Open { body, flow, attempt };
+            Body::new(Self { stage, in_headers, timer: None, restart })
         })
     }
 
@@ -103,11 +107,11 @@ where
         }
         Poll::Ready(match frame {
             Some(Ok(frame)) => match frame.into_trailers() {
-                Ok(trailers) => Polled::Ended(ended(Some(trailers))),
+                Ok(trailers) => Polled::Ended(ended(Some(trailers), self.in_headers)),
                 Err(data) => Polled::Data(data),
             },
             Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
-            None => Polled::Ended(ended(None)),
+            None => Polled::Ended(ended(None, self.in_headers)),
         })
     }
 
@@ -122,11 +126,11 @@ where
         match flow.conclude(attempt, ended) {
             Concluded::Over(result) => Some(result.map(last_frame)),
             Concluded::Again | Concluded::Stream(..) => {
-                self.begin_anew(*flow, None);
+                self.begin_anew(flow, None);
                 None
             }
             Concluded::WaitReady(attempt) => {
-                self.begin_anew(*flow, Some(attempt));
+                self.begin_anew(flow, Some(attempt));
                 None
             }
         }
@@ -155,8 +159,9 @@ where
                 }
                 // What was half a message died with its attempt.
                 restart.messages = Messages::default();
+                self.in_headers = in_headers(&response);
                 let body = response.into_body();
-                self.stage = Stage::Open { body, flow: Box::new(flow), attempt };
+                self.stage = Stage::Open { body, flow, attempt };
                 None
             }
         }
@@ -223,9 +228,9 @@ where
     }
 }
 
-fn ended(trailers: Option<HeaderMap>) -> Ended {
+fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
     let mut response = Response::new(Held::default());
-    let code = status::of_trailers(trailers.as_ref());
+    let code = status::of_trailers(trailers.as_ref(), in_headers);
     if let Some(mut trailers) = trailers {
         details::defuse(&mut trailers);
         response.body_mut().end(trailers);

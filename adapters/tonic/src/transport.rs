@@ -129,9 +129,10 @@ pub(crate) fn classify(error: &(dyn Error + 'static)) -> (Code, Sent) {
     })
 }
 
-/// The status somebody put into the chain.
+/// The status somebody put into the chain. OK is none: an error is no success, whatever it says.
 fn word<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
-    chain(error).find_map(<dyn Error>::downcast_ref)
+    let status: &Status = chain(error).find_map(<dyn Error>::downcast_ref)?;
+    (status.code() != tonic::Code::Ok).then_some(status)
 }
 
 /// What the outermost error that knows something about a transport says.
@@ -213,6 +214,8 @@ fn of_h2(error: &h2::Error) -> (Code, Sent) {
         return (Code::Unavailable, Sent::Refused);
     }
     let code = match error.reason() {
+        // Reset by this side itself, because the caller's request stream failed.
+        Some(_) if error.is_reset() && !error.is_remote() && !error.is_library() => Code::Cancelled,
         None if error.is_io() => Code::Unavailable,
         None => Code::Unknown,
         Some(Reason::REFUSED_STREAM) if error.is_remote() => {

@@ -43,24 +43,22 @@ impl MethodUpstream {
         &self.method
     }
 
-    fn breaker(&mut self, now: Instant) -> Option<&Handle<AnyRule>> {
-        if self.method.breaker.is_some() {
-            return self.method.breaker.as_ref();
+    /// Looks the breaker up, where the method does not keep one.
+    fn look_up(&mut self, now: Instant) {
+        let Some((_, table)) = &self.settings.breaker else { return };
+        if self.breaker().is_some() {
+            return;
         }
-        if self.breaker.is_none() {
-            let (_, table) = self.settings.breaker.as_ref()?;
-            let key = KeyRef { target: &self.settings.target, method: &self.method.path };
-            let lookup = table.lookup(now, &key);
-            if lookup.overflowed {
-                warn_of_a_full_table(&self.settings);
-            }
-            self.breaker = lookup.handle;
+        let key = KeyRef { target: &self.settings.target, method: &self.method.path };
+        let lookup = table.lookup(now, &key);
+        if lookup.overflowed {
+            warn_of_a_full_table(&self.settings);
         }
-        self.breaker.as_ref()
+        self.breaker = lookup.handle;
     }
 
-    /// The breaker of the attempts under way.
-    fn used(&self) -> Option<&Handle<AnyRule>> {
+    /// The breaker, once it was looked up.
+    fn breaker(&self) -> Option<&Handle<AnyRule>> {
         self.method.breaker.as_ref().or(self.breaker.as_ref())
     }
 
@@ -86,18 +84,17 @@ impl Upstream for MethodUpstream {
         lease: Deadline,
         _tried: Tried,
     ) -> Result<(Target, Permit), Refusal> {
-        let settings = Arc::clone(&self.settings);
-        let Some((policy, _)) = &settings.breaker else {
+        self.look_up(now);
+        let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker()) else {
             return Ok((Target::ONLY, Permit::UNTRACKED));
         };
-        let Some(breaker) = self.breaker(now) else { return Ok((Target::ONLY, Permit::UNTRACKED)) };
         let permit = breaker.admit(now, lease, policy)?;
         self.tell(permit.transition());
         Ok((Target::ONLY, permit))
     }
 
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
-        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.used()) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker()) {
             self.tell(breaker.record(now, permit, policy.verdict(report), policy));
         }
         if let Some(throttle) = &self.settings.throttle {
@@ -110,7 +107,7 @@ impl Upstream for MethodUpstream {
     }
 
     fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {
-        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.used()) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker()) {
             breaker.renew(now, permit, policy);
         }
     }

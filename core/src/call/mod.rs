@@ -14,6 +14,7 @@
 //! tested and simulated as it ships.
 
 mod action;
+mod launch;
 mod policy;
 mod settle;
 mod stop;
@@ -25,9 +26,7 @@ pub use upstream::{Keyed, Single, Upstream};
 
 use stop::Stop;
 
-use crate::{
-    Deadline, Growth, Instant, Micros, Outcome, Permit, SmallRng, StopReason, Target, Tried,
-};
+use crate::{Deadline, Growth, Instant, Outcome, Permit, SmallRng, StopReason, Target, Tried};
 
 /// One call: all attempts at one request.
 ///
@@ -216,86 +215,6 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     fn moved_on(&mut self, now: Instant) -> Instant {
         self.latest = self.latest.max(now);
         self.latest
-    }
-
-    fn start<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
-        let refused = match self.launch(now, upstream) {
-            Ok(attempt) => {
-                self.phase = Phase::Trying;
-                return Action::Attempt(attempt);
-            }
-            Err(refused) => refused,
-        };
-        if self.is_flying() {
-            // What could not be repeated at once is no end while another attempt is under way.
-            self.phase = Phase::Trying;
-            return self.keep_trying(now, upstream);
-        }
-        if matches!(refused, StopReason::NoTarget) && self.has(WAIT_FOR_READY) {
-            self.phase = Phase::Ready;
-            return Action::WaitUntil(self.deadline.instant());
-        }
-        self.end(now, upstream, refused);
-        Action::Finish(refused)
-    }
-
-    fn keep_trying<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
-        if now >= self.wake && self.may_hedge(upstream) {
-            // A hedge that may not go is dropped, and is no end: the others are under way.
-            self.wake = Instant::MAX;
-            if upstream.retry_allowed(now)
-                && let Ok(attempt) = self.launch(now, upstream)
-            {
-                return Action::Attempt(attempt);
-            }
-        }
-        let mut at = if self.may_hedge(upstream) { self.wake } else { Instant::MAX };
-        for flight in self.flights.iter().filter(|flight| flight.id != 0) {
-            if flight.deadline.is_none() {
-                upstream.renew(now, flight.target, &flight.permit());
-            }
-            at = at.min(flight.deadline.instant());
-        }
-        Action::WaitUntil(at)
-    }
-
-    fn may_hedge<U: Upstream + ?Sized>(&self, upstream: &U) -> bool {
-        let policy = upstream.policy();
-        // Known when it is compiled: a call with one attempt at a time carries no hedging.
-        IN_FLIGHT > 1
-            && self.slot_of(0).is_some()
-            && self.counted < policy.retry().max_attempts()
-            && policy.hedge_after() < Micros::MAX
-            && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
-    }
-
-    /// Starts an attempt if time, target and breaker allow.
-    fn launch<U: Upstream + ?Sized>(
-        &mut self,
-        now: Instant,
-        upstream: &mut U,
-    ) -> Result<Attempt, StopReason> {
-        if self.deadline.is_over(now) {
-            return Err(StopReason::DeadlinePassed);
-        }
-        let Some(slot) = self.slot_of(0).filter(|_| self.started < u16::MAX) else {
-            return Err(StopReason::AttemptsUsedUp);
-        };
-        let limit = Deadline::at(now.after(upstream.policy().attempt_timeout()));
-        let deadline = self.deadline.earlier(limit);
-        let (target, permit) = upstream.admit(now, deadline, self.tried)?;
-        self.started = self.started.saturating_add(1);
-        self.counted = self.counted.saturating_add(1);
-        self.tried = self.tried.with(target);
-        self.wake = now.after(upstream.policy().hedge_after());
-        let mask = short_mask(slot);
-        let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
-        self.short = if cut_short { self.short | mask } else { self.short & !mask };
-        let id = self.started;
-        if let Some(flight) = self.flights.get_mut(slot) {
-            *flight = Flight { deadline, epoch: permit.epoch(), target, id };
-        }
-        Ok(Attempt { deadline, started: now, id, number: self.counted, target })
     }
 
     fn slot_of(&self, id: u16) -> Option<usize> {

@@ -107,7 +107,7 @@ impl Ghost {
             Peers::Only(number) => Ok(Target::new(number)),
             Peers::Nobody => Err(Refusal::NoTarget),
             Peers::Refusing(more) => {
-                let retry_at = Instant::from_micros(now.as_micros() + more);
+                let retry_at = Instant::from_micros(now.as_micros().saturating_add(more));
                 Err(Refusal::CircuitOpen { retry_at })
             }
         }

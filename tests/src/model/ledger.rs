@@ -63,6 +63,16 @@ impl Ledger {
         matches!(self.period, Period::HalfOpen { live, lease, .. } if live > 0 && now >= lease)
     }
 
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.period == Period::Closed
+    }
+
+    /// Whether it is closed and has this many bad calls counted.
+    pub fn is_closed_with(&self, bad: u16) -> bool {
+        self.is_closed() && self.rule.bad() == Some(bad)
+    }
+
     /// Enters an admission; the error is the refusal it must be.
     ///
     /// # Errors

@@ -13,6 +13,9 @@ pub mod run;
 pub mod script;
 pub mod search;
 pub mod settings;
+pub mod table;
+pub mod tokens;
+pub mod watched;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};

@@ -144,7 +144,7 @@ impl<const N: usize> Player<N> {
                 self.note(What::Forbidden);
             }
             Step::Lose(which) => drop(self.let_go(which)),
-            Step::Pass(span) => self.clock += span,
+            Step::Pass(span) => self.clock = self.clock.saturating_add(span),
             Step::Peers(peers) => self.ghost.peers = peers,
             Step::Poll => drop(self.poll()),
             Step::Sleep(aside) => {
@@ -167,7 +167,7 @@ impl<const N: usize> Player<N> {
                 Seen::Wait(at) => self.clock = self.clock.max(at),
             }
         }
-        self.clock += 1_000;
+        self.clock = self.clock.saturating_add(1_000);
         while !self.held.is_empty() {
             self.complete(0, Outcome::success());
         }

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::settings::{Settings, any_settings};
+use super::settings::{Settings, any_settings, extreme_settings};
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +60,13 @@ pub struct Script {
 pub fn any_script() -> impl Strategy<Value = Script> {
     (any_settings(), vec(any_step(), 0..24))
         .prop_map(|(settings, steps)| Script { settings, steps })
+}
+
+/// Any script under settings at the ends of their ranges, with leaps through time.
+pub fn extreme_script() -> impl Strategy<Value = Script> {
+    let leap = select(vec![0, 1, 1 << 47, 1 << 62, u64::MAX]).prop_map(Step::Pass);
+    let step = prop_oneof![10 => any_step(), 1 => leap];
+    (extreme_settings(), vec(step, 0..24)).prop_map(|(settings, steps)| Script { settings, steps })
 }
 
 fn any_step() -> impl Strategy<Value = Step> {

@@ -66,13 +66,12 @@ fn way_to(trail: &[(usize, String)], mut number: usize) -> String {
     steps.join(", ")
 }
 
-/// A debug print with every `Instant(..)` replaced by its distance from `now`, cut off at `reach`
-/// (a distance beyond the longest span of the setting decides nothing), and every number behind
-/// one of `names` by what `rename` makes of it.
+/// A debug print with every `Instant(..)` replaced by its distance from `now`, cut off where more
+/// decides nothing (`reach`), and every number behind one of `names` by what `rename` makes of it.
 pub fn relative(
     text: &str,
     now: u64,
-    reach: i128,
+    reach: (i128, i128),
     names: &[&str],
     rename: impl Fn(&str, u64) -> String,
 ) -> String {
@@ -85,7 +84,7 @@ pub fn relative(
         out.push_str(before);
         if before.ends_with("Instant(") {
             let distance = i128::from(number) - i128::from(now);
-            out.push_str(&distance.clamp(-reach, reach).to_string());
+            out.push_str(&distance.clamp(reach.0, reach.1).to_string());
         } else if let Some(name) = names.iter().find(|name| before.ends_with(**name)) {
             out.push_str(&rename(name, number));
         } else {

@@ -96,7 +96,7 @@ impl Settings {
 
     /// The caller's deadline.
     pub fn caller(&self) -> Deadline {
-        let at = |left| Deadline::at(Instant::from_micros(self.start + left));
+        let at = |left| Deadline::at(Instant::from_micros(self.start.saturating_add(left)));
         self.caller.map_or(Deadline::NONE, at)
     }
 
@@ -175,6 +175,28 @@ pub fn any_settings() -> impl Strategy<Value = Settings> {
         wait_for_ready: rules.3,
         seed: rules.4,
     })
+}
+
+/// Settings at the ends of their ranges, at both ends of the clock.
+pub fn extreme_settings() -> impl Strategy<Value = Settings> {
+    const LONGEST: u64 = (1 << 48) - 1;
+    let spans = || select(vec![None, Some(1), Some(LONGEST)]);
+    let times = (select(vec![0, LONGEST, u64::MAX - LONGEST, u64::MAX - 200]), spans(), spans());
+    let waits = (select(vec![0, 1, LONGEST]), select(vec![0, 1, LONGEST]));
+    let rules = (select(vec![1, 4, u16::MAX]), select(vec![0, LONGEST]));
+    (any_settings(), times, waits, rules, spans()).prop_map(
+        |(settings, times, waits, rules, hedge_after)| Settings {
+            start: times.0,
+            timeout: times.1,
+            attempt_timeout: times.2,
+            initial: waits.0,
+            max: waits.1,
+            max_attempts: rules.0,
+            max_hint: rules.1,
+            hedge_after,
+            ..settings
+        },
+    )
 }
 
 fn micros(micros: u64) -> Duration {

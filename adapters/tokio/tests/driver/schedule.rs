@@ -48,6 +48,21 @@ async fn a_peer_that_hangs_is_cut_off_at_the_calls_deadline() {
     assert_eq!(ended.result, CUT_OFF);
 }
 
+/// What the peer said before it fell silent is not lost.
+#[tokio::test(start_paused = true)]
+async fn the_last_real_error_survives() {
+    let shared = Shared::new(policy(3, 100));
+    let ended = run(shared.view(), within(1_000), async |number| match number {
+        1 => UNAVAILABLE,
+        2 => Err(Failed(Code::ResourceExhausted)),
+        _ => core::future::pending().await,
+    });
+    let ended = ended.await;
+    assert_eq!((ended.starts(), ended.at), (vec![0, 100, 300], 1_000));
+    let last = Some(Failed(Code::ResourceExhausted));
+    assert_eq!(ended.result, Err(Error::DeadlineExceeded { last }));
+}
+
 /// R24: and nothing else makes one up, however long the peer takes.
 #[tokio::test(start_paused = true)]
 async fn without_a_deadline_attempts_carry_none() {

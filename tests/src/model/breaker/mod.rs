@@ -34,6 +34,8 @@ pub struct Setting<T: Trip> {
     pub verdicts: Vec<Verdict>,
     /// Whether people interfere.
     pub forced: bool,
+    /// How long ago, in microseconds, something can have happened and still decide.
+    pub past: u64,
     /// How many steps deep to go; where nothing accumulates without time passing, all the way.
     pub depth: usize,
 }
@@ -95,7 +97,7 @@ pub fn every_step<T: Trip + Debug + PartialEq>(
     setting: &Setting<T>,
     law: &mut dyn FnMut(&Step) -> Result<(), String>,
 ) -> Result<Extent, String> {
-    let key = |world: &World<T>| world.key(&setting.policy);
+    let key = |world: &World<T>| world.key(setting);
     search(World::new(setting), setting.depth, key, |world, reached| {
         for (name, step, end) in world.steps(setting)? {
             let fault = |fault| format!("{fault}\nin {step:?}");

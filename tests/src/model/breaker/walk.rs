@@ -113,6 +113,7 @@ impl Walk {
             leases: Vec::new(),
             verdicts: Vec::new(),
             forced: true,
+            past: 0,
             depth: 0,
         }
     }

@@ -55,8 +55,8 @@ impl<T: Trip + Debug + PartialEq> World<T> {
 
     /// The state without what decides nothing: absolute time, epochs (they are only compared with
     /// each other), and reopenings beyond those that still change the open time.
-    pub(super) fn key(&self, policy: &BreakerPolicy<T>) -> String {
-        let reach = i128::from(8 * TICK);
+    pub(super) fn key(&self, setting: &Setting<T>) -> String {
+        let reach = (-i128::from(setting.past), i128::from(8 * TICK));
         let text = format!("{:?}", self.breaker);
         let names = ["epoch: ", "reopenings: "];
         let breaker = relative(&text, self.now, reach, &names, |name, number| match name {
@@ -64,7 +64,7 @@ impl<T: Trip + Debug + PartialEq> World<T> {
             _ => number.min(3).to_string(),
         });
         let tickets = self.tickets.iter().map(|ticket| {
-            let permit = format!("{:?}", ticket.permit(policy));
+            let permit = format!("{:?}", ticket.permit(&setting.policy));
             (ticket.period == self.ledger.number, epoch_of(&permit) == epoch_of(&text))
         });
         let mut tickets: Vec<_> = tickets.collect();

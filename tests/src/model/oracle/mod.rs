@@ -127,7 +127,7 @@ impl Oracle {
     }
 
     fn start(&mut self, now: u64, contacts: &mut Contacts<'_>) -> Result<Seen, String> {
-        let refused = if now >= self.settings.end() {
+        let refused = if now >= self.settings.end() && self.settings.end() < u64::MAX {
             StopReason::DeadlinePassed
         } else {
             match self.launch(now, contacts)? {

@@ -1,0 +1,94 @@
+//! This file knows when an attempt goes out: the next one, or one more beside those under way.
+
+use super::{
+    Action, Attempt, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, Phase, Upstream, WAIT_FOR_READY,
+    short_mask,
+};
+use crate::{Deadline, Instant, Micros, StopReason};
+
+impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
+    /// Starts the next attempt, or says why there is none.
+    pub(super) fn start<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
+        let refused = match self.launch(now, upstream) {
+            Ok(attempt) => {
+                self.phase = Phase::Trying;
+                return Action::Attempt(attempt);
+            }
+            Err(refused) => refused,
+        };
+        if self.is_flying() {
+            // What could not be repeated at once is no end while another attempt is under way.
+            self.phase = Phase::Trying;
+            return self.keep_trying(now, upstream);
+        }
+        if matches!(refused, StopReason::NoTarget) && self.has(WAIT_FOR_READY) {
+            self.phase = Phase::Ready;
+            return Action::WaitUntil(self.deadline.instant());
+        }
+        self.end(now, upstream, refused);
+        Action::Finish(refused)
+    }
+
+    pub(super) fn keep_trying<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+    ) -> Action {
+        if now >= self.wake && self.may_hedge(upstream) {
+            // A hedge that may not go is dropped, and is no end: the others are under way.
+            self.wake = Instant::MAX;
+            if upstream.retry_allowed(now)
+                && let Ok(attempt) = self.launch(now, upstream)
+            {
+                return Action::Attempt(attempt);
+            }
+        }
+        let mut at = if self.may_hedge(upstream) { self.wake } else { Instant::MAX };
+        for flight in self.flights.iter().filter(|flight| flight.id != 0) {
+            if flight.deadline.is_none() {
+                upstream.renew(now, flight.target, &flight.permit());
+            }
+            at = at.min(flight.deadline.instant());
+        }
+        Action::WaitUntil(at)
+    }
+
+    fn may_hedge<U: Upstream + ?Sized>(&self, upstream: &U) -> bool {
+        let policy = upstream.policy();
+        // Known when it is compiled: a call with one attempt at a time carries no hedging.
+        IN_FLIGHT > 1
+            && self.slot_of(0).is_some()
+            && self.counted < policy.retry().max_attempts()
+            && policy.hedge_after() < Micros::MAX
+            && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
+    }
+
+    /// Starts an attempt if time, target and breaker allow.
+    fn launch<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+    ) -> Result<Attempt, StopReason> {
+        if self.deadline.is_over(now) {
+            return Err(StopReason::DeadlinePassed);
+        }
+        let Some(slot) = self.slot_of(0).filter(|_| self.started < u16::MAX) else {
+            return Err(StopReason::AttemptsUsedUp);
+        };
+        let limit = Deadline::at(now.after(upstream.policy().attempt_timeout()));
+        let deadline = self.deadline.earlier(limit);
+        let (target, permit) = upstream.admit(now, deadline, self.tried)?;
+        self.started = self.started.saturating_add(1);
+        self.counted = self.counted.saturating_add(1);
+        self.tried = self.tried.with(target);
+        self.wake = now.after(upstream.policy().hedge_after());
+        let mask = short_mask(slot);
+        let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
+        self.short = if cut_short { self.short | mask } else { self.short & !mask };
+        let id = self.started;
+        if let Some(flight) = self.flights.get_mut(slot) {
+            *flight = Flight { deadline, epoch: permit.epoch(), target, id };
+        }
+        Ok(Attempt { deadline, started: now, id, number: self.counted, target })
+    }
+}

@@ -1,0 +1,183 @@
+//! The laws of a table, in every state a small one can reach and on random walks of larger ones.
+
+use core::time::Duration;
+use std::sync::OnceLock;
+
+use evenkeel_core::{
+    BreakerPolicy, BreakerState, BreakerTable, Consecutive, Deadline, Instant, Verdict, checked,
+};
+use evenkeel_tests::ensure;
+use evenkeel_tests::model::ledger::Terms;
+use evenkeel_tests::model::on_random;
+use evenkeel_tests::model::search::search;
+use evenkeel_tests::model::table::{Move, Setting, Step, World};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Eight of the units in which a table knows leases, so that edges are met exactly.
+const TICK: u64 = 8 << 16;
+
+/// Two failures in a row open for two ticks.
+fn setting(permits: usize) -> Setting {
+    let open_for = 2 * TICK;
+    let policy = BreakerPolicy::new(checked!(Consecutive::new(2)));
+    Setting {
+        policy: policy.with_open_for(Duration::from_micros(open_for)).unwrap(),
+        terms: Terms { open_for, max_open: open_for, max_trials: 1, successes: 1 },
+        permits,
+    }
+}
+
+/// Every step of a table of `N`, with `keys` keys and at most `permits` permits out, in states up
+/// to `depth` steps away. A changed number of states is a changed machine: look at it, then write
+/// the new one down.
+fn collect<const N: usize>(
+    (keys, permits, depth): (u8, usize, usize),
+    expected: (usize, usize),
+) -> (usize, Vec<Step>) {
+    let setting = setting(permits);
+    let mut moves = vec![Move::Pass(TICK)];
+    moves.extend((0..keys).map(|key| Move::Admit(key, Some(TICK))));
+    for place in 0..permits {
+        moves.extend([Move::Lose(place), Move::Record(place, Verdict::Success)]);
+        moves.push(Move::Record(place, Verdict::Failure));
+    }
+    let mut steps = Vec::new();
+    let extent = search(World::<N>::new(1 << 40), depth, World::key, |world, reached| {
+        for to in &moves {
+            if let Some((step, end)) = world.go(&setting, *to)? {
+                steps.push(step);
+                reached(format!("{to:?}"), end);
+            }
+        }
+        Ok(())
+    });
+    let extent = extent.unwrap_or_else(|fault| panic!("{fault}"));
+    println!("{extent:?} with {N} slots, {keys} keys, {permits} permits");
+    assert_eq!((extent.states, extent.steps), expected);
+    (N, steps)
+}
+
+/// A walk of up to 60 moves through a table of four, and where its clock starts.
+fn any_walk() -> impl Strategy<Value = (u64, Vec<Move>)> {
+    let spans = || select(vec![0, 1, TICK - 1, TICK, 2 * TICK, 5 * TICK]);
+    let verdict = select(vec![Verdict::Failure, Verdict::Success, Verdict::Ignored]);
+    let to = prop_oneof![
+        6 => (0..8u8, proptest::option::of(spans())).prop_map(|(key, span)| Move::Admit(key, span)),
+        6 => (0..8usize, verdict).prop_map(|(which, verdict)| Move::Record(which, verdict)),
+        2 => spans().prop_map(Move::Pass),
+        1 => (0..8usize).prop_map(Move::Lose),
+    ];
+    // At the clock's start, around the wrapping of a table's units, and in 2026 as Unix counts.
+    (select(vec![0, (1 << 47) - TICK, (1 << 48) - TICK, 1_780_000_000_000_000]), vec(to, 0..60))
+}
+
+/// Asks `law` of every step of every search (made once), then of the steps of random walks. It
+/// answers whether it had anything to say, so that a law about nothing is noticed.
+fn on_steps(law: impl Fn(usize, &Step) -> Result<bool, String>) {
+    static STEPS: OnceLock<Vec<(usize, Vec<Step>)>> = OnceLock::new();
+    let searched = STEPS.get_or_init(|| {
+        vec![
+            collect::<1>((2, 3, usize::MAX), (593, 5_277)),
+            collect::<2>((3, 1, usize::MAX), (8_315, 33_260)),
+            collect::<2>((3, 2, 10), (1_892, 7_836)),
+        ]
+    });
+    let mut cases = 0;
+    for (n, steps) in searched {
+        for step in steps {
+            match law(*n, step) {
+                Ok(applies) => cases += u32::from(applies),
+                Err(fault) => panic!("{fault}\nin {step:?}"),
+            }
+        }
+    }
+    assert!(cases > 100, "only {cases} cases");
+    let setting = setting(6);
+    on_random(any_walk(), |(start, moves)| {
+        let mut world = World::<4>::new(start);
+        for to in &moves {
+            let Some((step, end)) = world.go(&setting, *to)? else { continue };
+            law(4, &step).map_err(|fault| format!("{fault}\nin {step:?}"))?;
+            world = end;
+        }
+        Ok(())
+    });
+}
+
+/// Whether the step wants an entry that only an eviction can give.
+fn crowds(n: usize, step: &Step) -> bool {
+    let full = step.before.len() == n;
+    full && matches!(step.to, Move::Admit(key, _) if !step.before.iter().any(|one| one.0 == key))
+}
+
+#[test]
+fn never_more_than_n() {
+    on_steps(|n, step| {
+        ensure!(step.after.len() <= n, "{} of {n}", step.after.len());
+        Ok(crowds(n, step))
+    });
+    let mut none = BreakerTable::<u8, 0>::new();
+    assert!(none.admit(Instant::ZERO, 1, Deadline::NONE, &BreakerPolicy::DEFAULT).is_ok());
+    assert_eq!((none.len(), none.untracked()), (0, 1));
+}
+
+#[test]
+fn a_protecting_circuit_is_never_evicted() {
+    on_steps(|n, step| {
+        let mut protecting = 0;
+        for (key, before) in &step.before {
+            let in_use = step.in_use.contains(key);
+            if before.state != BreakerState::Closed || in_use {
+                protecting += 1;
+                let stays = step.after.iter().any(|(other, _)| other == key);
+                ensure!(stays, "key {key} is gone, in use: {in_use}");
+            }
+        }
+        Ok(protecting > 0 && crowds(n, step))
+    });
+}
+
+#[test]
+fn same_key_same_breaker() {
+    on_steps(|n, step| {
+        let own = match (step.to, step.gave) {
+            (Move::Admit(key, _), _) | (_, Some((key, _))) => Some(key),
+            _ => None,
+        };
+        let mut gone = 0;
+        for (key, before) in &step.before {
+            match step.after.iter().find(|(other, _)| other == key) {
+                Some((_, after)) => ensure!(own == Some(*key) || before == after, "{key} changed"),
+                None => gone += 1,
+            }
+        }
+        ensure!(gone == 0 || (gone == 1 && crowds(n, step)), "{gone} are gone");
+        let mut keys: Vec<u8> = step.after.iter().map(|(key, _)| *key).collect();
+        keys.dedup();
+        ensure!(keys.len() == step.after.len(), "a key has two breakers");
+        // A permit of an evicted entry means nothing to its key's next one.
+        let orphan = matches!(step.gave, Some((_, false)));
+        ensure!(!orphan || step.unchanged, "an evicted entry's permit was honoured");
+        Ok(orphan)
+    });
+}
+
+#[test]
+fn a_permit_of_an_evicted_breaker_means_nothing() {
+    let policy = BreakerPolicy::new(checked!(Consecutive::new(1)));
+    let mut table = BreakerTable::<u8, 1>::new();
+    let at = |tick: u64| Instant::from_micros(tick * TICK);
+    let lease = |tick: u64| Deadline::at(at(tick));
+
+    let orphan = table.admit(at(0), 1, lease(1), &policy).unwrap();
+    let _ = table.admit(at(1), 2, lease(2), &policy).unwrap();
+    let _ = table.admit(at(2), 1, lease(3), &policy).unwrap();
+    assert_eq!((table.len(), table.untracked()), (1, 0), "each took the place of the last");
+
+    let before = table.clone();
+    assert_eq!(table.record(at(2), 1, orphan, Verdict::Failure, &policy), None);
+    assert_eq!(table, before);
+    assert!(table.admit(at(2), 1, lease(3), &policy).is_ok());
+}
