@@ -81,7 +81,7 @@ where
     ) -> Response<Body> {
         let restart = flow.driven.upstream().method().restarts.then(|| Restart {
             messages: Messages::default(),
-            encoding: response.headers().get(ENCODING).cloned(),
+            encoding: encoding(response.headers()).cloned(),
         });
         if restart.is_none() {
             // The caller has the headers: what follows cannot be taken back.
@@ -153,7 +153,7 @@ where
             Answer::Over(result) => Some(result.map(last_frame)),
             Answer::Stream(response, attempt, flow) => {
                 let restart = self.restart.as_mut()?;
-                if response.headers().get(ENCODING) != restart.encoding.as_ref() {
+                if encoding(response.headers()) != restart.encoding.as_ref() {
                     let message = "a restarted stream came with another grpc-encoding";
                     return Some(Err(Status::internal(message)));
                 }
@@ -247,6 +247,11 @@ fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
         response.body_mut().end(trailers);
     }
     Ended::Complete { code, response }
+}
+
+/// How the messages are compressed; `None`, in either way of saying so, if they are not.
+fn encoding(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get(ENCODING).filter(|encoding| *encoding != "identity")
 }
 
 /// The trailers of a stream that ended well; where it ended in its headers, these.

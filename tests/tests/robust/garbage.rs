@@ -136,7 +136,7 @@ async fn a_response_in_little_frames() {
 /// What is held back is bounded in frames as it is in bytes: one costs us more than its sender.
 #[tokio::test(start_paused = true)]
 async fn little_frames_are_not_held_without_end() {
-    struct Owned(&'static str, Inside);
+    struct Owned(&'static str, #[expect(dead_code, reason = "it is there to be dropped")] Inside);
     impl AsRef<[u8]> for Owned {
         fn as_ref(&self) -> &[u8] {
             self.0.as_bytes()

@@ -35,9 +35,9 @@ fn names<S>(service: &Resilient<S>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_million_names_leave_the_table_as_it_is() {
+async fn any_number_of_names_leaves_the_table_as_it_is() {
     let mut service = small().build(Stub::canned(Reply::ok("pong"))).unwrap();
-    for number in 0..1_000_000 {
+    for number in 0..50_000 {
         call(&mut service, &format!("/junk.Junk/Call{number}")).await;
     }
     assert!(names(&service).len() <= MAX_METHODS);
