@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod chain;
 mod contract;
 mod crowd;
 mod drops;
@@ -20,7 +21,9 @@ mod sizes;
 mod sockets;
 mod statuses;
 mod streams;
+mod time;
 mod transport;
+mod warnings;
 mod zero_time;
 
 use core::time::Duration;
