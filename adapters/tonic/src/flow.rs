@@ -1,6 +1,7 @@
 //! This file knows one call from its first attempt to its last answer: the core's machine, the
 //! request to give again, and what was said last. It decides nothing; it asks the machine.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{
@@ -82,10 +83,18 @@ impl<S> Flow<S> {
     }
 
     /// Books the end of `attempt` and says what follows.
+    ///
+    /// # Panics
+    ///
+    /// When the attempt did: dropped without a verdict it would pass for a caller who went away.
     pub(crate) fn conclude(&mut self, attempt: Attempt, ended: Ended) -> Concluded {
         let now = TokioClock.now();
         let too_late = attempt.deadline().is_over(now);
         match ended {
+            Ended::Panicked(panic) => {
+                self.driven.complete(now, attempt, Outcome::new(Code::Unknown));
+                resume_unwind(panic)
+            }
             Ended::Streaming(response) if !too_late => Concluded::Stream(response, attempt),
             Ended::Complete { code: Code::Ok, response } if !too_late => {
                 self.driven.complete(now, attempt, Outcome::success());

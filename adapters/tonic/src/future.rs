@@ -90,7 +90,8 @@ where
             let next = match this.stage.as_mut().project() {
                 StageProjection::Passing { inner, request } => {
                     if let Err(error) = ready!(inner.poll_ready(cx)) {
-                        Stage::Refused { status: Some(transport(error)) }
+                        let status = TransportError::not_ready(error).into();
+                        Stage::Refused { status: Some(status) }
                     } else {
                         let Some(request) = request.take() else { return Poll::Pending };
                         Stage::Passed { response: inner.call(request) }

@@ -242,9 +242,11 @@ fn is_idle(method: &Method, request: &Request<Body>) -> bool {
 fn method_path(request: &Request<Body>) -> &str {
     let path = request.uri().path();
     let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
-    // "/" service "/" method
-    let length = method.service().len() + method.method().len() + 2;
-    path.len().checked_sub(length).and_then(|prefix| path.get(prefix..)).unwrap_or(path)
+    let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));
+    // A layer above may have changed the path under the extension. The path is what is called.
+    prefix.and_then(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
 }
 
 /// Takes the caller's own timeout out of the request: each attempt gets what is left.

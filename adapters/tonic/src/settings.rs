@@ -98,15 +98,17 @@ impl Settings {
     }
 
     fn met(&self, path: &str) -> Arc<Method> {
+        let path = if is_name(path) { path } else { OTHER };
         let known = self.met.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(method) = known.get(path) {
             return Arc::clone(method);
         }
+        let has_room = known.len() < MAX_MET;
         drop(known);
         let method = Arc::new(self.resolve(path));
-        let mut known = self.met.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Names come from callers, who may come by them anywhere: the map stays bounded.
-        if known.len() < MAX_MET {
+        if has_room {
+            let mut known = self.met.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             known.insert(path.into(), Arc::clone(&method));
         }
         method
@@ -205,5 +207,20 @@ impl From<&KeyRef<'_>> for BreakerKey {
     }
 }
 
-/// As many as breakers are kept by default.
+/// Whether a path can be that of a method. Others come from scanners and from mistakes, and what is
+/// kept of a client's calls must not grow with them.
+fn is_name(path: &str) -> bool {
+    let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    parts.is_some_and(|(service, method)| !service.is_empty() && !method.is_empty())
+        && path.len() <= LONGEST_NAME
+        && !path.contains('%')
+}
+
+/// Stands for every path that names no method: one entry, one breaker.
+const OTHER: &str = "other";
+
+/// Far above what people call their methods.
+const LONGEST_NAME: usize = 512;
+
+/// As many as breakers are kept by default; a race may add as many as there are threads.
 const MAX_MET: usize = 1_000;

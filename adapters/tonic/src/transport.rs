@@ -53,8 +53,8 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// Reads an error that came instead of response headers: from a channel's `poll_ready`, or
-    /// from the future of its `call`.
+    /// Reads an error that came instead of response headers, out of the future of a channel's
+    /// `call`.
     ///
     /// Any error is welcome. One that says nothing about a transport is `UNKNOWN` and
     /// [`Sent::Maybe`]; a [`Status`] that says nothing about one keeps its code.
@@ -62,6 +62,17 @@ impl TransportError {
         let source = source.into();
         let (code, sent) = classify(&*source);
         Self { code, sent, source }
+    }
+
+    /// Reads an error that a channel's `poll_ready` gave: nothing was handed over, so nothing was
+    /// executed. Another channel, or this one later, may do better.
+    pub fn not_ready(source: impl Into<BoxError>) -> Self {
+        let error = Self::before_headers(source);
+        // Any other code is somebody's word.
+        if error.sent != Sent::Maybe || !GUESSES.contains(error.code) {
+            return error;
+        }
+        Self { code: Code::Unavailable, sent: Sent::NotConnected, ..error }
     }
 
     /// Reads an error that came out of a response body.
@@ -111,7 +122,9 @@ impl Error for TransportError {
 /// it went in.
 impl From<TransportError> for Status {
     fn from(error: TransportError) -> Self {
-        if let (None, Some(status)) = (evidence(&*error.source), word(&*error.source)) {
+        if let (None, Some(status)) = (evidence(&*error.source), word(&*error.source))
+            && status::from_tonic(status.code()) == error.code
+        {
             return status.clone();
         }
         let root = chain(&*error.source).last().map(ToString::to_string).unwrap_or_default();

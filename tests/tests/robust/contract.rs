@@ -167,6 +167,24 @@ impl Service<Request<Body>> for NotReady {
     }
 }
 
+/// Trap 5: what was never handed over was not executed, so it is tried again, for every method.
+#[tokio::test(start_paused = true)]
+async fn an_error_instead_of_readiness_was_not_sent() {
+    for method in [ECHO, CHARGE] {
+        for error in [
+            || "no idea".into(),
+            || io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            || Status::unknown("Service was not ready").into(),
+        ] {
+            let inner = NotReady { errors: Arc::new(AtomicUsize::new(1)), error };
+            let service = guarded().build(inner).unwrap();
+            let answer = RawClient::of(method, service.clone()).unary("ping").await;
+            assert_eq!(answer.unwrap().into_inner(), "pong", "{method}: {}", error());
+            assert_eq!(circuit(&service, method).failures, 0);
+        }
+    }
+}
+
 /// Is ready a second after it was cloned.
 struct Slow {
     wait: Pin<Box<Sleep>>,

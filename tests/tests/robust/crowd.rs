@@ -9,9 +9,9 @@ use core::pin::pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Random, RetryPolicy, SmallRng, ThrottlePolicy};
-use evenkeel_tests::{RawClient, Reason, Reply, Stub, drain, poll_n};
+use evenkeel_tests::{Last, Network, Peer, RawClient, Reason, Reply, Seen, Stub, drain, poll_n};
 use evenkeel_tonic::Resilient;
-use http::Request;
+use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::sync::Arc;
 use tokio::sync::{Barrier, Notify};
@@ -20,15 +20,15 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::client::GrpcService;
-use tower::ServiceExt;
 use tower::limit::ConcurrencyLimit;
+use tower::{BoxError, Service, ServiceExt};
 
 const CALLS: usize = 1_000;
 
 /// A server that is slow, busy, broken or silent, as chance will have it.
-fn moody(seed: u32) -> Stub {
+fn moody(seed: u32) -> impl FnMut(&Seen) -> Reply + Send {
     let mut rng = SmallRng::seeded(seed);
-    Stub::answering(move |_| {
+    move |_| {
         let span = Duration::from_millis(u64::from(rng.next_u32() % 100));
         match rng.next_u32() % 8 {
             0 => Reply::status(Status::unavailable("busy")).after(span),
@@ -38,7 +38,7 @@ fn moody(seed: u32) -> Stub {
             4 => Reply::hang(),
             _ => Reply::headers().message("1").wait(span).end(Status::ok("")),
         }
-    })
+    }
 }
 
 /// One call of one of three methods, given up after up to 150 ms by every second caller.
@@ -66,32 +66,63 @@ where
 #[tokio::test(start_paused = true)]
 async fn c51_a_thousand_calls_leave_nothing_behind() {
     for seed in [1, 2, 3] {
-        let (inner, alive) = Alive::new(moody(seed));
-        let second = Duration::from_secs(1);
-        let service = guarded()
-            .retry_streaming()
-            .breaker(opens_after(3, second))
-            .throttle(ThrottlePolicy::grpc(1_000, 1_000).unwrap())
-            .build(inner)
-            .unwrap();
-        let mut calls = JoinSet::new();
-        for number in 0..CALLS {
-            calls.spawn(one(service.clone(), number));
-        }
-        assert_eq!(calls.join_all().await.len(), CALLS);
-
-        let states = service.circuit_breaker_states();
-        assert_eq!(states[""].len(), 3);
-        for (method, snapshot) in &states[""] {
-            assert_eq!(snapshot.trials, 0, "{method} after seed {seed}");
-        }
-        // The one in the service, and the one here: no call, clone or body has stayed.
-        assert_eq!(Arc::strong_count(&alive), 2, "seed {seed}");
-
-        // Whatever state it was left in, it recovers as soon as the server does.
-        tokio::time::sleep(2 * second).await;
-        recovers(&service).await;
+        crowd(Stub::answering(moody(seed))).await;
     }
+}
+
+/// The same over HTTP/2, where a connection breaks under many calls at once.
+#[tokio::test(start_paused = true)]
+async fn c51_a_thousand_calls_over_connections_that_break() {
+    for seed in [4, 5, 6] {
+        let net = Network::new();
+        let mut mood = moody(seed);
+        let mut requests = 0;
+        Peer::answering(move |seen| {
+            requests += 1;
+            match requests % 50 {
+                10 => Reply::hang().go_away(Last::Before, Reason::NO_ERROR),
+                20 => Reply::hang().close(),
+                30 => Reply::headers().message("1").abort(),
+                40 => Reply::hang().go_away(Last::This, Reason::ENHANCE_YOUR_CALM).close(),
+                _ => mood(seen),
+            }
+        })
+        .listen(&net, "a");
+        crowd(net.channel("a")).await;
+    }
+}
+
+async fn crowd<S>(inner: S)
+where
+    S: Service<Request<Body>, Response = Response<Body>, Future: Send + 'static>,
+    S: Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError> + Send,
+{
+    let (inner, alive) = Alive::new(inner);
+    let second = Duration::from_secs(1);
+    let service = guarded()
+        .retry_streaming()
+        .breaker(opens_after(3, second))
+        .throttle(ThrottlePolicy::grpc(1_000, 1_000).unwrap())
+        .build(inner)
+        .unwrap();
+    let mut calls = JoinSet::new();
+    for number in 0..CALLS {
+        calls.spawn(one(service.clone(), number));
+    }
+    assert_eq!(calls.join_all().await.len(), CALLS);
+
+    let states = service.circuit_breaker_states();
+    assert_eq!(states[""].len(), 3);
+    for (method, snapshot) in &states[""] {
+        assert_eq!(snapshot.trials, 0, "{method}");
+    }
+    // The one in the service, and the one here: no call, clone or body has stayed.
+    assert_eq!(Arc::strong_count(&alive), 2);
+
+    // Whatever state it was left in, it recovers as soon as the server does.
+    tokio::time::sleep(2 * second).await;
+    recovers(&service).await;
 }
 
 /// Calls until each circuit has closed. The server is as moody as before, so that takes a few.
@@ -125,7 +156,7 @@ async fn no_handle_is_kept() {
         .breaker(opens_after(u16::MAX, Duration::from_secs(1)))
         .max_methods(1)
         .unwrap()
-        .build(moody(4))
+        .build(Stub::answering(moody(7)))
         .unwrap();
     let mut calls = JoinSet::new();
     for number in 0..CALLS {

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Code, CodeSet, ThrottlePolicy};
-use evenkeel_tests::{RawClient, Reply, Stub, drain, drop_at_every_poll, poll_n};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain, drop_at_every_poll, poll_n};
+use evenkeel_tonic::connect::{DialPolicy, connector};
 use evenkeel_tonic::{Builder, Resilient};
 use http::{Request, Response};
 use std::io;
@@ -143,6 +144,33 @@ async fn while_it_waits_for_a_connection() {
         }
     })
     .await;
+}
+
+/// The same over a real channel and our connector, whose waiting callers are counted.
+#[tokio::test(start_paused = true)]
+async fn while_it_waits_for_our_connector() {
+    let net = Network::new();
+    let uri = net.endpoint("a").uri().clone();
+    let (connector, connectivity) = connector(net.dialer(), uri, DialPolicy::DEFAULT, 7);
+    let channel = net.endpoint("a").connect_with_connector_lazy(connector);
+    let builder = guarded().wait_for_ready(true).connectivity(connectivity.clone());
+    let service = builder.build(channel).unwrap();
+    let peer = Peer::new([Reply::ok("pong")]);
+    let listens = peer.clone();
+    net.after(Duration::from_secs(2), move |net| drop(listens.listen(net, "a")));
+
+    let start = || {
+        let mut client = RawClient::of(ECHO, service.clone());
+        async move { client.unary("ping").await.unwrap() }
+    };
+    let taken = drop_at_every_poll(start, async |polled| {
+        assert_eq!(connectivity.waiting(), 0, "after {polled} polls");
+        // Time for the dials and for what was given up.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    });
+    assert!(taken.await > 2);
+    assert_eq!(peer.requests().iter().filter(|seen| seen.reset.is_none()).count(), 1);
+    assert_eq!(circuit(&service, ECHO).failures, 0);
 }
 
 #[tokio::test(start_paused = true)]

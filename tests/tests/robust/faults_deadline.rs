@@ -7,6 +7,7 @@ use evenkeel_core::{Backoff, BudgetPolicy, Code as Known, CodeSet, RetryPolicy, 
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, current_budget, spawn, with_budget};
 use evenkeel_tonic::{DeadlinePassed, cause};
+use futures_util::future::join;
 use std::sync::Arc;
 use tokio::time::{advance, timeout};
 use tonic::{Code, Request, Status};
@@ -69,6 +70,46 @@ async fn f32_one_slow_attempt_is_not_the_end_of_the_call() {
     assert!(second.at >= SECOND + Duration::from_millis(90));
 }
 
+/// F49: a hint that cannot be kept ends the call at once, with the server's own words.
+#[tokio::test(start_paused = true)]
+async fn f49_a_hint_beyond_the_deadline_is_not_waited_for() {
+    let busy =
+        Reply::status(Status::unavailable("busy")).trailer("grpc-retry-pushback-ms", "60000");
+    let stub = Stub::new([busy, Reply::http(503).header("retry-after", "60"), Reply::ok("pong")]);
+    let service = guarded().build(stub.clone()).unwrap();
+    let mut client = RawClient::of(ECHO, service);
+    for message in ["busy", "HTTP 503"] {
+        let status = timeout(Duration::from_millis(1), client.unary("ping")).await.unwrap();
+        let status = status.unwrap_err();
+        assert_eq!(status.code(), Code::Unavailable);
+        assert!(status.message().contains(message), "{status:?}");
+        assert_eq!(stopped(&status), Some(StopReason::DeadlineWouldPass));
+    }
+    assert_eq!(stub.count(), 2);
+}
+
+/// `Retry-After` is a floor: seconds, and nothing else.
+#[tokio::test(start_paused = true)]
+async fn f46_retry_after_is_waited_for_and_garbage_is_not() {
+    for (value, least) in [
+        ("3", 3_000),
+        (" 3 ", 3_000),
+        ("0", 90),
+        ("-1", 90),
+        ("+3", 90),
+        ("3.5", 90),
+        ("0x10", 90),
+        ("1e3", 90),
+        ("", 90),
+    ] {
+        let busy = Reply::http(503).header("retry-after", value);
+        let service = guarded().build(Stub::new([busy, Reply::ok("pong")])).unwrap();
+        RawClient::of(ECHO, service.clone()).unary("ping").await.unwrap();
+        let at = service.get_ref().requests()[1].at.as_millis();
+        assert!((least..least + 111).contains(&at), "{value:?}: {at} ms");
+    }
+}
+
 /// F107: after any uptime ten milliseconds are ten milliseconds.
 #[tokio::test(start_paused = true)]
 async fn f107_a_long_uptime_changes_nothing() {
@@ -118,6 +159,23 @@ async fn f120_the_layer_below_sees_the_same_deadline() {
         }
     })
     .await;
+}
+
+/// Whoever gets ready only at the deadline is not called any more.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_with_nothing_left() {
+    let stub = Stub::new([Reply::hang()]);
+    let limited = tower::limit::ConcurrencyLimit::new(stub.clone(), 1);
+    let service = guarded().timeout(SECOND).unwrap().build(limited).unwrap();
+    let mut clients = [(); 2].map(|()| RawClient::of(ECHO, service.clone()));
+    let [first, second] = &mut clients;
+    // Both end in the same moment, the first one first: then its place is free for the second.
+    let (first, second) = join(first.unary("1"), second.unary("2")).await;
+    for status in [first.unwrap_err(), second.unwrap_err()] {
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        assert!(cause::<DeadlinePassed>(&status).is_some());
+    }
+    assert_eq!(stub.count(), 1);
 }
 
 /// A short slice that runs out says nothing about the server, whoever's timer was first.

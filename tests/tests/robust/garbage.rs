@@ -42,6 +42,34 @@ async fn details_that_are_not_base64() {
     }
 }
 
+/// The message is for people; when it cannot be read the code still can.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_not_utf_8_does_not_hide_the_code() {
+    for garbage in [&b"%ff%fe"[..], b"caf\xe9", b"\xff", b"100 %", b"%", b"%zz", b"%e4%b"] {
+        for (code, attempts) in [(Code::Unavailable, 3), (Code::NotFound, 1)] {
+            let status = || Status::new(code, "");
+            for reply in [
+                Reply::status(status()).trailer("grpc-message", garbage),
+                Reply::headers().end(status()).trailer("grpc-message", garbage),
+            ] {
+                let (mut client, peer) = client_of(ECHO, [reply.clone()]);
+                let status = client.unary("ping").await.unwrap_err();
+                assert_eq!(status.code(), code, "{reply:?}: {status:?}");
+                assert_eq!(peer.count(), attempts);
+                assert!(!status.message().is_empty(), "what can be read of it is kept");
+            }
+        }
+        // And OK stays OK.
+        let reply = Reply::ok("pong").trailer("grpc-message", garbage);
+        let (mut client, _) = client_of(ECHO, [reply.clone()]);
+        assert_eq!(client.unary("ping").await.unwrap().into_inner(), "pong", "{garbage:?}");
+        let (mut client, _) = client_of(EXPORT, [reply]);
+        let stream = client.server_streaming("all").await.unwrap().into_inner();
+        let (items, status) = drain(stream).await;
+        assert!(items == ["pong"] && status.is_none(), "{garbage:?}: {status:?}");
+    }
+}
+
 /// hyper takes 16 KiB of headers; a megabyte is a failed call, and the next one is fine.
 #[tokio::test(start_paused = true)]
 async fn a_megabyte_of_metadata() {
@@ -108,7 +136,7 @@ async fn a_response_in_little_frames() {
 /// What is held back is bounded in frames as it is in bytes: one costs us more than its sender.
 #[tokio::test(start_paused = true)]
 async fn little_frames_are_not_held_without_end() {
-    struct Owned(&'static str, Inside);
+    struct Owned(&'static str, #[expect(dead_code, reason = "it is there to be dropped")] Inside);
     impl AsRef<[u8]> for Owned {
         fn as_ref(&self) -> &[u8] {
             self.0.as_bytes()

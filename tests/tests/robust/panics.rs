@@ -63,6 +63,50 @@ impl http_body::Body for Exploding {
     }
 }
 
+/// F83 (d): a panic is the caller's as it would be without us. The slot comes back, and it counts
+/// as a failure: the trial did not succeed.
+#[tokio::test(start_paused = true)]
+async fn f83_a_trial_that_panics_failed() {
+    for method in [ECHO, EXPORT] {
+        for at in [Where::Ready, Where::Call, Where::Future, Where::Body] {
+            for already_open in [false, true] {
+                let breaker = opens_after(1, Duration::ZERO);
+                let service = guarded().breaker(breaker).build(Panicking(at)).unwrap();
+                for round in 0..=u8::from(already_open) {
+                    let mut client = RawClient::of(method, service.clone());
+                    let call = tokio::spawn(async move {
+                        let stream = client.server_streaming("all").await?.into_inner();
+                        drain(stream).await;
+                        Ok::<_, Status>(())
+                    });
+                    assert!(call.await.unwrap_err().is_panic(), "{at:?}");
+                    let snapshot = circuit(&service, method);
+                    assert_eq!(
+                        (snapshot.state, snapshot.trials),
+                        (BreakerState::Open, 0),
+                        "{at:?}"
+                    );
+                    assert_eq!(snapshot.reopenings, round, "{method} {at:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The second attempt of a call runs in another place than the first; its panic counts as well.
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_retry_counts() {
+    let inner = service(|call, _| async move {
+        assert!(call == 0, "in the second attempt");
+        answer([trailers(&Status::unavailable("busy"))])
+    });
+    let service = guarded().build(inner).unwrap();
+    let mut client = RawClient::of(ECHO, service.clone());
+    let call = tokio::spawn(async move { client.unary("ping").await });
+    assert!(call.await.unwrap_err().is_panic());
+    assert_eq!(circuit(&service, ECHO).failures, 2);
+}
+
 /// A request stream that panics is the caller's own, and hits nobody else.
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_callers_stream() {

@@ -70,29 +70,45 @@ fn the_header_wins_over_a_retry_info() {
     assert_eq!(with(b"junk"), Pushback::Stop);
 }
 
+/// F46: a number of whole seconds, and nothing that only looks like one.
 #[test]
-fn a_retry_after_in_seconds_is_a_least_wait() {
-    let after = |value: &str| read(&headers([("retry-after", value.as_bytes())]));
-    assert_eq!(after("120"), Pushback::AtLeast(Micros::from_millis(120_000)));
-    assert_eq!(after("0"), Pushback::AtLeast(Micros::ZERO));
-    assert_eq!(after(&"9".repeat(40)), Pushback::AtLeast(Micros::MAX));
-    for value in ["", "-1", "+5", " 5", "1.5", "5s", "Fri, 31 Dec 1999 23:59:59 GMT"] {
-        assert_eq!(after(value), Pushback::None, "{value:?}");
+fn f46_retry_after_is_a_least_wait_in_seconds() {
+    let after = |value: &[u8]| read(&headers([("retry-after", value)]));
+    let at_least = |seconds: u64| Pushback::AtLeast(Micros::from_millis(seconds * 1_000));
+    assert_eq!(after(b"5"), at_least(5));
+    assert_eq!(after(b" 3 "), at_least(3));
+    assert_eq!(after(b"007"), at_least(7));
+    assert_eq!(after(b"0"), at_least(0));
+    for value in ["", "-1", "-0", "+3", "3.5", "0x10", "1e3", "5 5", "5s", "\u{665}"] {
+        assert_eq!(after(value.as_bytes()), Pushback::None, "{value:?}");
+    }
+    // A date is not held against our clock.
+    assert_eq!(after(b"Wed, 21 Oct 2015 07:28:00 GMT"), Pushback::None);
+}
+
+/// F42: a wait that does not fit is a long one, never a short one and never none.
+#[test]
+fn f42_the_longest_retry_after_saturates() {
+    for value in ["9223372037", "18446744073709551615", "18446744073709551616", &"9".repeat(60_000)]
+    {
+        let Pushback::AtLeast(wait) = read(&headers([("retry-after", value.as_bytes())])) else {
+            panic!("{value} is a wish");
+        };
+        assert!(wait >= Micros::from_millis(9_223_372_037_000));
     }
 }
 
 #[test]
-fn of_two_least_waits_the_longer_counts() {
-    let details = status(&[retry_info(3, 0)]);
-    for (after, expected) in [(b"2", 3_000), (b"4", 4_000)] {
-        let details = ("grpc-status-details-bin", details.as_bytes());
-        let map = headers([("retry-after", after.as_slice()), details]);
-        assert_eq!(read(&map), Pushback::AtLeast(Micros::from_millis(expected)));
+fn of_two_least_waits_the_longer_one_counts() {
+    let details = status(&[retry_info(4, 0)]);
+    for (after, seconds) in [("3", 4), ("5", 5), ("junk", 4)] {
+        let map = headers([
+            ("grpc-status-details-bin", details.as_bytes()),
+            ("retry-after", after.as_bytes()),
+            ("retry-after", b"1"),
+        ]);
+        assert_eq!(read(&map), Pushback::AtLeast(Micros::from_millis(seconds * 1_000)));
     }
-}
-
-#[test]
-fn the_header_wins_over_a_retry_after() {
-    let both = [("retry-after", b"60".as_slice()), ("grpc-retry-pushback-ms", b"120")];
-    assert_eq!(read(&headers(both)), exactly(120));
+    let exact = headers([("grpc-retry-pushback-ms", b"120".as_slice()), ("retry-after", b"60")]);
+    assert_eq!(read(&exact), exactly(120));
 }
