@@ -2,8 +2,7 @@
 
 use crate::parts::{Answer, answer, data, framed, service, trailers};
 use crate::{CHARGE, ECHO, EXPORT, circuit, guarded, sent, stopped};
-use core::future::{Future, Ready};
-use core::pin::Pin;
+use core::future::Ready;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -14,7 +13,6 @@ use http::{Request, Response};
 use std::io;
 use std::sync::Arc;
 use tokio::task::JoinSet;
-use tokio::time::Sleep;
 use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::buffer::Buffer;
@@ -182,53 +180,6 @@ async fn an_error_instead_of_readiness_was_not_sent() {
             assert_eq!(answer.unwrap().into_inner(), "pong", "{method}: {}", error());
             assert_eq!(circuit(&service, method).failures, 0);
         }
-    }
-}
-
-/// Is ready a second after it was cloned.
-struct Slow {
-    wait: Pin<Box<Sleep>>,
-    calls: Arc<AtomicUsize>,
-}
-
-impl Slow {
-    fn new(calls: &Arc<AtomicUsize>) -> Self {
-        let wait = Box::pin(tokio::time::sleep(Duration::from_secs(1)));
-        Self { wait, calls: Arc::clone(calls) }
-    }
-}
-
-impl Clone for Slow {
-    fn clone(&self) -> Self {
-        Self::new(&self.calls)
-    }
-}
-
-impl Service<Request<Body>> for Slow {
-    type Response = Response<Body>;
-    type Error = BoxError;
-    type Future = Ready<Answer>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.wait.as_mut().poll(cx).map(Ok)
-    }
-
-    fn call(&mut self, _: Request<Body>) -> Ready<Answer> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        core::future::ready(answer([data(framed(b"pong")), trailers(&Status::ok(""))]))
-    }
-}
-
-/// What is ready only at the deadline is ready too late: with nothing left nothing is sent.
-#[tokio::test(start_paused = true)]
-async fn a_layer_that_is_ready_at_the_deadline_is_not_called() {
-    for (millis, expected) in [(1_000, 0), (1_001, 1)] {
-        let calls = Arc::default();
-        let service = guarded().build(Slow::new(&calls)).unwrap();
-        let mut request = tonic::Request::new("ping");
-        request.set_timeout(Duration::from_millis(millis));
-        let ended = RawClient::of(ECHO, service).unary(request).await;
-        assert_eq!((calls.load(Ordering::Relaxed), ended.is_ok()), (expected, expected == 1));
     }
 }
 
