@@ -35,6 +35,11 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     None
 }
 
+/// Whether it speaks of the way to the server, and is no word of the server's.
+pub(crate) fn is_of_the_way(status: &Status) -> bool {
+    cause::<crate::TransportError>(status).is_some()
+}
+
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {

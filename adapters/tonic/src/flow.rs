@@ -13,10 +13,11 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
-use crate::error::{BreakerKey, CircuitOpen, DeadlinePassed, NoHealthyTargets, Stopped, cause};
+use crate::error::{
+    BreakerKey, CircuitOpen, DeadlinePassed, NoHealthyTargets, Stopped, is_of_the_way,
+};
 use crate::held::Held;
 use crate::request::{Head, Payload};
-use crate::transport::TransportError;
 use crate::upstream::MethodUpstream;
 use crate::wire::{pushback, status};
 
@@ -231,11 +232,6 @@ impl<S> Flow<S> {
         let attempts = self.driven.call().attempts();
         DeadlinePassed { method, attempts, last: self.take_said() }.into()
     }
-}
-
-/// Whether it speaks of the way to the server, and is no word of the server's.
-fn is_of_the_way(status: &Status) -> bool {
-    cause::<TransportError>(status).is_some()
 }
 
 /// What a failed response asks for, in its trailers or, where these are the headers, there.
