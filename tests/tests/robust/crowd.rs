@@ -58,7 +58,7 @@ where
             _ = client.unary("ping").await;
         }
     };
-    let patience = if number % 2 == 0 { 20_000 } else { (number % 150) as u64 };
+    let patience = if number.is_multiple_of(2) { 20_000 } else { (number % 150) as u64 };
     _ = timeout(Duration::from_millis(patience), call).await;
 }
 
