@@ -108,6 +108,13 @@ pub struct Stopped {
 pub enum BuildError {
     /// A method name that is not `/package.Service/Method`.
     Method(String),
+    /// A setting of one method that was refused.
+    MethodSetting {
+        /// The method, `/package.Service/Method`.
+        method: String,
+        /// What was refused about it.
+        invalid: Invalid,
+    },
     /// An allow-list pattern that is no full name, no `/package.Service/*` and no `Prefix*`.
     Pattern(String),
     /// A setting that was refused.
@@ -126,6 +133,7 @@ impl fmt::Display for BuildError {
             Self::Method(name) => {
                 write!(f, "method name {name:?}: must be \"/package.Service/Method\"")
             }
+            Self::MethodSetting { method, invalid } => write!(f, "{method}: {invalid}"),
             Self::Pattern(pattern) => write!(
                 f,
                 "retry.idempotent_methods has {pattern:?}: must be \"/package.Service/Method\", \

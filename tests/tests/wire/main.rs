@@ -21,5 +21,6 @@ mod stacked;
 mod streams;
 mod table;
 mod throttle;
+mod timeouts;
 mod trials;
 mod waiting;
