@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
-use evenkeel_tonic::{BuildError, Builder};
-use tonic::Request;
+use evenkeel_tests::Reply;
+use evenkeel_tonic::core::RetryPolicy;
+use evenkeel_tonic::{BuildError, Builder, DeadlinePassed, cause};
+use tonic::{Code, Request, Status};
 
-use crate::lab::{ECHO, Lab, PUT, in_millis, ok, within};
-use crate::policies::{bare, client, millis};
+use crate::lab::{ECHO, EXPORT, Lab, PUT, code, in_millis, ok, timed, within};
+use crate::policies::{bare, client, millis, opens_after};
 
 fn timeout(after: u64) -> Builder {
     client().timeout(millis(after)).unwrap()
@@ -48,6 +50,34 @@ async fn l10_and_g52_none_is_no_deadline() {
     // What the caller wants for itself is another matter.
     assert_eq!(told(exempt(timeout(10_000)), within(2_000)).await, Some(2_000));
     assert_eq!(told(bare(), within(2_000)).await, Some(2_000));
+}
+
+/// Without a timeout of ours the caller's own holds to the last message all the same.
+#[tokio::test(start_paused = true)]
+async fn l10_a_callers_deadline_holds_where_none_is_configured() {
+    let reply = Reply::headers().message("1").wait(millis(1_000)).end(Status::ok(""));
+    let lab = Lab::new(bare(), [reply]);
+    let response = lab.client(EXPORT).server_streaming(within(400)).await.unwrap();
+    let ((items, status), took) = timed(evenkeel_tests::drain(response.into_inner())).await;
+    assert_eq!((items.len(), status.unwrap().code(), took), (1, Code::DeadlineExceeded, 400));
+}
+
+/// Zero is not none: there is no time, and so nothing is sent.
+#[tokio::test(start_paused = true)]
+async fn l10_a_callers_zero_is_refused_at_once() {
+    let exempt = timeout(1_000).method_timeout(ECHO, None).unwrap();
+    for builder in [timeout(1_000).breaker(opens_after(1)), exempt, bare(), client()] {
+        let lab = Lab::new(builder.retry(RetryPolicy::DEFAULT), [ok()]);
+        let failed = lab.request(ECHO, within(0)).await.unwrap_err();
+        assert_eq!((failed.code(), lab.peer.count()), (Code::DeadlineExceeded, 0));
+        let passed = cause::<DeadlinePassed>(&failed).unwrap();
+        assert_eq!((&*passed.method, passed.attempts), (ECHO, 0));
+        assert!(failed.message().contains(ECHO), "{failed:?}");
+        assert!(lab.net.dials("a").is_empty());
+    }
+    let lab = Lab::new(bare(), [ok()]);
+    assert_eq!(code(&lab.request(ECHO, within(0)).await), Code::DeadlineExceeded);
+    assert_eq!(lab.peer.count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
