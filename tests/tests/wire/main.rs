@@ -11,6 +11,7 @@ mod warnings;
 mod attempts;
 mod breaker;
 mod budget;
+mod commit;
 mod lent;
 mod pushback;
 mod ready;
