@@ -52,7 +52,8 @@ pub struct CircuitOpen {
     pub retry_at: Instant,
     /// Attempts of this call that were made before.
     pub attempts: u16,
-    /// What the last of them ended in.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -69,7 +70,8 @@ pub struct BudgetExhausted {
     pub total: Micros,
 }
 
-/// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
+/// The deadline of the call, or of its last attempt, came first. The status is
+/// `DEADLINE_EXCEEDED`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
@@ -77,7 +79,8 @@ pub struct DeadlinePassed {
     pub method: Arc<str>,
     /// Attempts made; with 0 nothing was sent.
     pub attempts: u16,
-    /// What the backend, or the way to it, said last.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -98,7 +101,8 @@ pub struct Stopped {
     /// Attempts made that count.
     pub attempts: u16,
     /// The status as it was, where it has a source of its own, such as a
-    /// [`TransportError`](crate::TransportError).
+    /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
+    /// was in an earlier attempt.
     pub(crate) cause: Option<Status>,
 }
 
