@@ -19,6 +19,7 @@ mod pushback;
 mod ready;
 mod real;
 mod request_streams;
+mod restarts;
 mod schedule;
 mod sent;
 mod stacked;
