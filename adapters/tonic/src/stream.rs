@@ -129,12 +129,6 @@ where
     }
 
     fn begin_anew(&mut self, flow: Flow<S>, unsent: Option<Attempt>) {
-        let method = &*flow.driven.upstream().method().path;
-        tracing::warn!(
-            target: "evenkeel",
-            method,
-            "a response stream broke and is started anew: items will repeat",
-        );
         self.stage = Stage::Restarting(Box::pin(drive(flow, unsent)));
     }
 
@@ -147,6 +141,12 @@ where
                 if !self.restart.as_mut()?.begin_anew(response.headers()) {
                     return Some(Err(other_encoding(flow.said())));
                 }
+                let method = &*flow.driven.upstream().method().path;
+                tracing::warn!(
+                    target: "evenkeel",
+                    method,
+                    "a response stream broke and was started anew: items repeat",
+                );
                 self.in_headers = in_headers(&response);
                 let body = response.into_body();
                 self.stage = Stage::Open { body, flow, attempt };
