@@ -34,12 +34,6 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     }
     None
 }
-
-/// Whether it speaks of the way to the server, and is no word of the server's.
-pub(crate) fn is_of_the_way(status: &Status) -> bool {
-    cause::<crate::TransportError>(status).is_some()
-}
-
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {
@@ -59,7 +53,8 @@ pub struct CircuitOpen {
     pub retry_at: Instant,
     /// Attempts of this call that were made before.
     pub attempts: u16,
-    /// What the server said last in these, or, if it never did, what came in its way.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -76,7 +71,8 @@ pub struct BudgetExhausted {
     pub total: Micros,
 }
 
-/// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
+/// The deadline of the call, or of its last attempt, came first. The status is
+/// `DEADLINE_EXCEEDED`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
@@ -84,7 +80,8 @@ pub struct DeadlinePassed {
     pub method: Arc<str>,
     /// Attempts made; with 0 nothing was sent.
     pub attempts: u16,
-    /// What the server said last, or, if it never did, what came in its way.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -104,11 +101,9 @@ pub struct Stopped {
     pub reason: StopReason,
     /// Attempts made that count.
     pub attempts: u16,
-    /// What the server said last, where the status is about the way to it and an earlier attempt
-    /// got an answer.
-    pub last: Option<Status>,
     /// The status as it was, where it has a source of its own, such as a
-    /// [`TransportError`](crate::TransportError).
+    /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
+    /// was in an earlier attempt.
     pub(crate) cause: Option<Status>,
 }
 
@@ -118,6 +113,13 @@ pub struct Stopped {
 pub enum BuildError {
     /// A method name that is not `/package.Service/Method`.
     Method(String),
+    /// A setting of one method that was refused.
+    MethodSetting {
+        /// The method, `/package.Service/Method`.
+        method: String,
+        /// What was refused about it.
+        invalid: Invalid,
+    },
     /// An allow-list pattern that is no full name, no `/package.Service/*` and no `Prefix*`.
     Pattern(String),
     /// A setting that was refused.
@@ -136,6 +138,7 @@ impl fmt::Display for BuildError {
             Self::Method(name) => {
                 write!(f, "method name {name:?}: must be \"/package.Service/Method\"")
             }
+            Self::MethodSetting { method, invalid } => write!(f, "{method}: {invalid}"),
             Self::Pattern(pattern) => write!(
                 f,
                 "retry.idempotent_methods has {pattern:?}: must be \"/package.Service/Method\", \

@@ -1,8 +1,8 @@
 //! This file knows how a request is given again.
 //!
 //! A message is one frame: read once, kept as one reference-counted `Bytes`, and given anew to
-//! each attempt. A stream is never read ahead: it is *lent* to an attempt, and can be lent again
-//! only while nobody has polled it. An attempt that was given up may still be held by the
+//! each attempt. What is longer, or a stream, is *lent* to an attempt, and can be lent again only
+//! while no attempt has polled it. An attempt that was given up may still be held by the
 //! transport's send task, so each loan has a number, and a superseded one answers an error.
 
 use core::pin::Pin;
@@ -82,7 +82,7 @@ impl Head {
 pub(crate) enum Payload {
     /// One message, or none.
     Message(Option<Bytes>),
-    /// A stream that nobody has read from yet.
+    /// A stream, or a message that is not kept, of which no attempt has read yet.
     Stream(Arc<Mutex<Lent>>),
 }
 

@@ -1,6 +1,8 @@
 //! This file knows the client under test: generated-style calls through the service, a real tonic
 //! channel below it, and a peer on a network of memory.
 
+use core::error::Error;
+use core::iter::successors;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -194,6 +196,14 @@ pub(crate) async fn pass(millis: u64) {
 pub(crate) fn in_millis(span: Duration) -> u64 {
     assert_eq!(span.as_nanos() % 1_000_000, 0, "{span:?} are no whole milliseconds");
     u64::try_from(span.as_millis()).unwrap()
+}
+
+/// The statuses in the chain of `status`, itself included, outermost first.
+pub(crate) fn statuses(status: &Status) -> Vec<&Status> {
+    let outermost: &(dyn Error + 'static) = status;
+    successors(Some(outermost), |&error| error.source())
+        .filter_map(<dyn Error>::downcast_ref)
+        .collect()
 }
 
 /// The code a call failed with.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use evenkeel_tests::{Reason, Reply};
 use evenkeel_tonic::core::{BreakerState, StopReason};
-use evenkeel_tonic::{Builder, Stopped, cause};
+use evenkeel_tonic::{Builder, CircuitOpen, Stopped, cause};
 use tonic::{Code, Status};
 
 use crate::lab::{CHAT, EXPORT, Lab, busy, pass};
@@ -126,6 +126,20 @@ async fn r18_a_stream_that_is_dropped_while_it_waits_to_begin_anew_does_not() {
     pass(1_000).await;
     assert_eq!(lab.peer.count(), 1);
     assert_eq!(lab.circuit(EXPORT), (BreakerState::Closed, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn g45_a_restart_that_the_breaker_refuses_ends_the_stream() {
+    let listening = Listening::begin();
+    let lab = Lab::new(restarting().breaker(opens_after(1)), [broken(), five()]);
+    listening.forget();
+    let (items, status) = export(&lab).await;
+    let status = status.unwrap();
+    assert_eq!((&*items, status.code(), lab.peer.count()), ("12", Code::Unavailable, 1));
+    let open = cause::<CircuitOpen>(&status).unwrap();
+    assert_eq!((open.attempts, &*open.key.method), (1, EXPORT));
+    assert_eq!(open.last.as_ref().unwrap().message(), "broken");
+    assert!(listening.warnings().is_empty(), "nothing was begun anew");
 }
 
 #[tokio::test(start_paused = true)]

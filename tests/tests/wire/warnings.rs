@@ -42,6 +42,11 @@ impl Listening {
         self.at(Level::INFO)
     }
 
+    /// Forgets what it has heard.
+    pub(crate) fn forget(&self) {
+        self.heard.lock().unwrap().clear();
+    }
+
     fn at(&self, level: Level) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
         heard.iter().filter(|event| event.level == level).map(|event| event.text.clone()).collect()

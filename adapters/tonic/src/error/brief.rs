@@ -27,11 +27,10 @@ impl Debug for DeadlinePassed {
 
 impl Debug for Stopped {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { reason, attempts, last, cause } = self;
+        let Self { reason, attempts, cause } = self;
         let mut shown = f.debug_struct("Stopped");
         shown.field("reason", reason).field("attempts", attempts);
-        shown.field("last", &last.as_ref().map(Brief));
-        shown.field("cause", &cause.as_ref().and_then(core::error::Error::source)).finish()
+        shown.field("cause", &cause.as_ref().map(Brief)).finish()
     }
 }
 
