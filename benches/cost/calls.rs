@@ -78,8 +78,8 @@ fn retried() -> Group {
 
 fn stream() -> Group {
     let cases = vec![
-        streaming("raw tonic, set_timeout", Stub::streaming, SET),
-        streaming("full chain", |messages| over(Stub::streaming(messages), full), NONE),
+        streaming("a message, raw tonic", Stub::streaming, SET),
+        streaming("a message, full chain", |messages| over(Stub::streaming(messages), full), NONE),
     ];
     Group { title: "one message of a response stream", cases }
 }

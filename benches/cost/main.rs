@@ -24,8 +24,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match instructions::Order::from_arguments(&arguments) {
         // This process is the one being counted: it must do nothing else.
-        Some(order) => return order.carry_out(&groups),
-        None => report::print(&groups),
+        Some(order) => order.carry_out(&groups),
+        None => {
+            report::print(&groups);
+            ExitCode::SUCCESS
+        }
     }
-    ExitCode::SUCCESS
 }

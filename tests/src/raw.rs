@@ -33,6 +33,11 @@ where
         Self { grpc: Grpc::new(service), path }
     }
 
+    /// With other settings of the `Grpc` below it: the limits of messages, compression.
+    pub fn tuned(self, tune: impl FnOnce(Grpc<S>) -> Grpc<S>) -> Self {
+        Self { grpc: tune(self.grpc), path: self.path }
+    }
+
     /// One message each way.
     ///
     /// # Errors

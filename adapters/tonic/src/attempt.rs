@@ -1,9 +1,12 @@
 //! This file knows one attempt on the wire: readiness, headers, and where it is held, the body;
 //! all of it under one deadline and one timer.
 
+use core::any::Any;
 use core::mem::take;
+use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
+use std::panic::catch_unwind;
 
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline};
@@ -18,10 +21,9 @@ use crate::TransportError;
 use crate::error::BoxError;
 use crate::held::Held;
 use crate::options::RetryOwned;
-use crate::wire::{details, status, timeout};
+use crate::wire::{self, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
-#[derive(Debug)]
 pub(crate) enum Ended {
     /// The status is known and everything there is has come.
     Complete { code: Code, response: Response<Held> },
@@ -29,6 +31,8 @@ pub(crate) enum Ended {
     CutOff,
     /// The transport failed.
     Lost(TransportError),
+    /// What is below panicked. The panic is the caller's, once it is booked.
+    Panicked(Box<dyn Any + Send>),
     /// The headers have come; the body tells how it ends.
     Streaming(Response<Body>),
 }
@@ -87,14 +91,17 @@ where
             let next = match this.stage.as_mut().project() {
                 StageProjection::Ready { request } => {
                     if let Err(error) = ready!(this.inner.poll_ready(cx)) {
-                        return Poll::Ready(Ended::Lost(TransportError::before_headers(error)));
+                        return Poll::Ready(Ended::Lost(TransportError::not_ready(error)));
                     }
                     let Some(mut request) = request.take() else { return Poll::Pending };
                     if !this.deadline.is_none() {
                         // What is left at the moment of sending.
                         let left = this.deadline.remaining(TokioClock.now());
-                        let left = timeout::encode(left);
-                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
+                        if left.is_zero() {
+                            // Ready too late: with nothing left nothing is sent.
+                            return Poll::Ready(Ended::CutOff);
+                        }
+                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
                     }
                     Stage::Sent { response: this.inner.call(request) }
                 }
@@ -123,7 +130,7 @@ where
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        if let Poll::Ready(ended) = self.as_mut().poll_stages(cx) {
+        if let Poll::Ready(ended) = caught(|| self.as_mut().poll_stages(cx)) {
             return Poll::Ready(ended);
         }
         let mut this = self.project();
@@ -141,6 +148,13 @@ where
     }
 }
 
+/// Polls what is below, and takes its panic for an end like any other.
+pub(crate) fn caught<E: From<Ended>>(poll: impl FnOnce() -> Poll<E>) -> Poll<E> {
+    // Nobody looks at what panicked again.
+    let polled = catch_unwind(AssertUnwindSafe(poll));
+    polled.unwrap_or_else(|panic| Poll::Ready(Ended::Panicked(panic).into()))
+}
+
 enum Received {
     Body { held: Response<Held>, body: Body },
     Ended(Ended),
@@ -156,11 +170,12 @@ where
         Ok(response) => response,
         Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
     };
-    details::defuse(response.headers_mut());
-    let code = status::of_headers(response.status(), response.headers());
+    wire::defuse(response.headers_mut());
+    // After a failure in the headers nothing of use follows. After OK, messages may.
+    let goes_on = |code: &Code| *code == Code::Ok && !response.body().is_end_stream();
+    let code = in_headers(&response).filter(|code| !goes_on(code));
     match (code, hold) {
         (Some(code), _) => {
-            // Nothing of use follows a status in the headers.
             let response = response.map(|_| Held::default());
             Received::Ended(Ended::Complete { code, response })
         }
@@ -187,7 +202,7 @@ fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>
             }
             Some(Ok(Err(frame))) => {
                 let mut trailers = frame.into_trailers().unwrap_or_default();
-                details::defuse(&mut trailers);
+                wire::defuse(&mut trailers);
                 held.body_mut().end(trailers);
                 return Poll::Ready(complete(take(held)));
             }
@@ -200,7 +215,13 @@ fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>
 }
 
 fn complete(response: Response<Held>) -> Ended {
-    Ended::Complete { code: status::of_trailers(response.body().trailers()), response }
+    let code = status::of_trailers(response.body().trailers(), in_headers(&response));
+    Ended::Complete { code, response }
+}
+
+/// The status the headers of `response` have, if they have one.
+pub(crate) fn in_headers<B>(response: &Response<B>) -> Option<Code> {
+    status::of_headers(response.status(), response.headers())
 }
 
 /// How many attempts there were before this one, as gRPC counts them.

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+mod brief;
+
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -33,6 +35,11 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     None
 }
 
+/// Whether it speaks of the way to the server, and is no word of the server's.
+pub(crate) fn is_of_the_way(status: &Status) -> bool {
+    cause::<crate::TransportError>(status).is_some()
+}
+
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {
@@ -43,7 +50,7 @@ pub struct BreakerKey {
 }
 
 /// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct CircuitOpen {
     /// Whose breaker.
@@ -52,7 +59,7 @@ pub struct CircuitOpen {
     pub retry_at: Instant,
     /// Attempts of this call that were made before.
     pub attempts: u16,
-    /// What the last of them ended in.
+    /// What the server said last in these, or, if it never did, what came in its way.
     pub last: Option<Status>,
 }
 
@@ -70,14 +77,14 @@ pub struct BudgetExhausted {
 }
 
 /// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
     /// The call.
     pub method: Arc<str>,
     /// Attempts made; with 0 nothing was sent.
     pub attempts: u16,
-    /// What the backend, or the way to it, said last.
+    /// What the server said last, or, if it never did, what came in its way.
     pub last: Option<Status>,
 }
 
@@ -90,13 +97,16 @@ pub struct NoHealthyTargets {
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Stopped {
     /// Why.
     pub reason: StopReason,
     /// Attempts made that count.
     pub attempts: u16,
+    /// What the server said last, where the status is about the way to it and an earlier attempt
+    /// got an answer.
+    pub last: Option<Status>,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError).
     pub(crate) cause: Option<Status>,

@@ -1,6 +1,7 @@
 //! This file knows one call from its first attempt to its last answer: the core's machine, the
 //! request to give again, and what was said last. It decides nothing; it asks the machine.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{
@@ -12,14 +13,15 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
-use crate::error::{BreakerKey, CircuitOpen, DeadlinePassed, NoHealthyTargets, Stopped};
+use crate::error::{
+    BreakerKey, CircuitOpen, DeadlinePassed, NoHealthyTargets, Stopped, is_of_the_way,
+};
 use crate::held::Held;
 use crate::request::{Head, Payload};
 use crate::upstream::MethodUpstream;
 use crate::wire::{pushback, status};
 
 /// One call.
-#[derive(Debug)]
 pub(crate) struct Flow<S> {
     pub(crate) inner: S,
     pub(crate) driven: Driven<MethodUpstream>,
@@ -29,6 +31,8 @@ pub(crate) struct Flow<S> {
     pub(crate) waits: bool,
     /// The last that was said, by the server or about the way to it.
     last: Option<Status>,
+    /// What the server had said before, where `last` is about the way to it.
+    said: Option<Status>,
     /// Whether the last attempt was cut off by our own deadline.
     cut_off: bool,
 }
@@ -54,7 +58,7 @@ pub(crate) enum Concluded {
 
 impl<S> Flow<S> {
     pub(crate) const fn new(inner: S, driven: Driven<MethodUpstream>, waits: bool) -> Self {
-        Self { inner, driven, again: None, waits, last: None, cut_off: false }
+        Self { inner, driven, again: None, waits, last: None, said: None, cut_off: false }
     }
 
     /// The next action, with the end already worded.
@@ -80,10 +84,18 @@ impl<S> Flow<S> {
     }
 
     /// Books the end of `attempt` and says what follows.
+    ///
+    /// # Panics
+    ///
+    /// When the attempt did: dropped without a verdict it would pass for a caller who went away.
     pub(crate) fn conclude(&mut self, attempt: Attempt, ended: Ended) -> Concluded {
         let now = TokioClock.now();
         let too_late = attempt.deadline().is_over(now);
         match ended {
+            Ended::Panicked(panic) => {
+                self.driven.complete(now, attempt, Outcome::new(Code::Unknown));
+                resume_unwind(panic)
+            }
             Ended::Streaming(response) if !too_late => Concluded::Stream(response, attempt),
             Ended::Complete { code: Code::Ok, response } if !too_late => {
                 self.driven.complete(now, attempt, Outcome::success());
@@ -94,18 +106,18 @@ impl<S> Flow<S> {
                 self.failed(now, attempt, outcome, refused(code, response))
             }
             Ended::Lost(error) if !too_late => {
-                if self.waits && error.sent() == Sent::NotConnected && self.is_replayable() {
-                    self.last = Some(Status::from(error));
+                if self.waits && error.sent() == Sent::NotConnected && self.take_back() {
+                    self.hear(Status::from(error));
                     return Concluded::WaitReady(attempt);
                 }
                 self.failed(now, attempt, error.outcome(), Status::from(error))
             }
             Ended::Complete { code, response } if code != Code::Ok => {
-                self.last = Some(refused(code, response));
+                self.hear(refused(code, response));
                 self.cut_off(now, attempt)
             }
             Ended::Lost(error) => {
-                self.last = Some(Status::from(error));
+                self.hear(Status::from(error));
                 self.cut_off(now, attempt)
             }
             Ended::Complete { .. } | Ended::CutOff | Ended::Streaming(_) => {
@@ -128,7 +140,7 @@ impl<S> Flow<S> {
             return self.cut_off(now, attempt);
         }
         self.cut_off = false;
-        self.last = Some(status);
+        self.hear(status);
         self.forbid_what_cannot_repeat(outcome.sent);
         match self.driven.complete(now, attempt, outcome) {
             Next::Stop(reason) => Concluded::Over(Err(self.stopped(reason))),
@@ -148,9 +160,21 @@ impl<S> Flow<S> {
         }
     }
 
-    /// Whether the request can be given once more.
-    pub(crate) fn is_replayable(&self) -> bool {
-        self.again.as_ref().is_some_and(|(_, payload)| payload.is_replayable())
+    /// Keeps what was said last. What the server said itself outlives a failure of the way to it.
+    fn hear(&mut self, status: Status) {
+        let before = self.last.replace(status);
+        self.said = before.filter(|status| !is_of_the_way(status)).or_else(|| self.said.take());
+    }
+
+    /// The last the server said itself, or else what was said about the way to it.
+    fn take_said(&mut self) -> Option<Status> {
+        let (last, said) = (self.last.take(), self.said.take());
+        if last.as_ref().is_some_and(is_of_the_way) { said.or(last) } else { last }
+    }
+
+    /// Whether the request can be given once more, now that the attempt that had it is over.
+    fn take_back(&self) -> bool {
+        self.again.as_ref().is_some_and(|(_, payload)| payload.take_back())
     }
 
     /// A response stream is repeated only with the opt-in, and a request only while it can be.
@@ -158,7 +182,7 @@ impl<S> Flow<S> {
         let method = self.driven.upstream().method();
         let streams = method.kind.is_some_and(|kind| kind.server_streaming());
         let committed = streams && !method.restarts && !sent.nothing_executed();
-        if committed || !self.is_replayable() {
+        if committed || !self.take_back() {
             self.driven.call_mut().forbid_repeats();
         }
     }
@@ -166,7 +190,8 @@ impl<S> Flow<S> {
     /// The error of a call that stops with the end of an attempt.
     fn stopped(&mut self, reason: StopReason) -> Status {
         if self.cut_off {
-            return self.deadline_passed();
+            let passed = self.deadline_passed();
+            return self.explained(passed, reason);
         }
         match self.last.take() {
             Some(status) => self.explained(status, reason),
@@ -183,7 +208,7 @@ impl<S> Flow<S> {
                 let method = Arc::clone(&upstream.method().path);
                 let key = BreakerKey { target, method };
                 let attempts = self.driven.call().attempts();
-                CircuitOpen { key, retry_at, attempts, last: self.last.take() }.into()
+                CircuitOpen { key, retry_at, attempts, last: self.take_said() }.into()
             }
             StopReason::NoTarget if self.last.is_none() => {
                 let target = self.driven.upstream().settings().target.to_string();
@@ -194,17 +219,18 @@ impl<S> Flow<S> {
     }
 
     /// The last error, with why it was the last.
-    fn explained(&self, mut status: Status, reason: StopReason) -> Status {
+    fn explained(&mut self, mut status: Status, reason: StopReason) -> Status {
         let attempts = self.driven.call().attempts();
-        let cause = core::error::Error::source(&status).is_some().then(|| status.clone());
-        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
+        let own = core::error::Error::source(&status).is_some().then(|| status.clone());
+        let last = self.said.take().filter(|_| is_of_the_way(&status));
+        status.set_source(Arc::new(Stopped { reason, attempts, last, cause: own }));
         status
     }
 
     fn deadline_passed(&mut self) -> Status {
         let method = Arc::clone(&self.driven.upstream().method().path);
         let attempts = self.driven.call().attempts();
-        DeadlinePassed { method, attempts, last: self.last.take() }.into()
+        DeadlinePassed { method, attempts, last: self.take_said() }.into()
     }
 }
 

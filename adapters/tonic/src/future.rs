@@ -21,7 +21,8 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
-use crate::request::{Ahead, Head, Payload, Read, Reading};
+use crate::reading::{Ahead, Read, Reading};
+use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
 pin_project! {
@@ -41,7 +42,7 @@ pin_project! {
         /// There is nothing to do but to send it.
         Passing { inner: S, request: Option<Request<Body>> },
         Passed { #[pin] response: S::Future },
-        /// Refused before anything was sent.
+        /// Over before anything was sent.
         Refused { status: Option<Status> },
         /// The message is read, where it may be needed again.
         Reading { head: Option<Request<()>>, reading: Reading },
@@ -89,7 +90,8 @@ where
             let next = match this.stage.as_mut().project() {
                 StageProjection::Passing { inner, request } => {
                     if let Err(error) = ready!(inner.poll_ready(cx)) {
-                        Stage::Refused { status: Some(transport(error)) }
+                        let status = TransportError::not_ready(error).into();
+                        Stage::Refused { status: Some(status) }
                     } else {
                         let Some(request) = request.take() else { return Poll::Pending };
                         Stage::Passed { response: inner.call(request) }
@@ -110,7 +112,10 @@ where
                     let (Some(flow), Some(head)) = (this.flow.as_mut(), head.take()) else {
                         return Poll::Pending;
                     };
-                    Stage::Ready { request: Some(ready_to_send(flow, head, read)) }
+                    match ready_to_send(flow, head, read) {
+                        Ok(request) => begin(this.flow, request),
+                        Err(status) => Stage::Refused { status: Some(status) },
+                    }
                 }
                 StageProjection::Ready { request } => {
                     let Some(request) = request.take() else { return Poll::Pending };
@@ -156,19 +161,24 @@ where
 }
 
 /// The message has been read: what it turned out to be decides whether it can be given again.
-fn ready_to_send<S>(flow: &mut Flow<S>, head: Request<()>, read: Read) -> Request<Body> {
+fn ready_to_send<S>(
+    flow: &mut Flow<S>,
+    head: Request<()>,
+    read: Read,
+) -> Result<Request<Body>, Status> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
+        Read::Failed(status) => return Err(status),
         Read::Message(message) => Payload::Message(message),
         Read::Other(body, Ahead::Nothing) => Payload::stream(body),
         Read::Other(body, Ahead::Something) => {
             flow.driven.call_mut().forbid_repeats();
-            return Request::from_parts(parts, body);
+            return Ok(Request::from_parts(parts, body));
         }
     };
     let body = payload.give();
     flow.again = Some((Head::of(&parts), payload));
-    Request::from_parts(parts, body)
+    Ok(Request::from_parts(parts, body))
 }
 
 /// Makes the first attempt, if the machine lets it out.

@@ -14,8 +14,10 @@ use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::messages::LONGEST;
+
 /// The frames of a response body; the first inline, because a unary response rarely has more.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Held {
     first: Option<Bytes>,
     rest: VecDeque<Bytes>,
@@ -25,6 +27,9 @@ pub(crate) struct Held {
 
 impl Held {
     pub(crate) fn push(&mut self, data: Bytes) {
+        if data.is_empty() {
+            return;
+        }
         self.bytes = self.bytes.saturating_add(data.len());
         if self.first.is_none() && self.rest.is_empty() {
             self.first = Some(data);
@@ -45,9 +50,10 @@ impl Held {
         self.trailers.take()
     }
 
-    /// Whether holding on would keep more than a decoder accepts by default.
-    pub(crate) const fn is_full(&self) -> bool {
-        self.bytes > LIMIT
+    /// Whether holding on would keep more than a decoder accepts by default, or in more pieces
+    /// than an honest server sends it in.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes > LONGEST || self.rest.len() >= MANY_FRAMES
     }
 
     /// The whole body.
@@ -89,5 +95,6 @@ impl http_body::Body for Release {
     }
 }
 
-/// tonic's decoder refuses larger messages by default.
-const LIMIT: usize = 4 * 1024 * 1024;
+/// Each frame costs some dozens of bytes besides its own, so bytes alone would be no bound. With
+/// this many the longest message comes in frames of 512 bytes; HTTP/2's are 16 KiB.
+const MANY_FRAMES: usize = 8 * 1024;

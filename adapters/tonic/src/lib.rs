@@ -58,9 +58,9 @@
 //!
 //! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
-//! (one attempt on the wire), `request`, `held`, `stream`, `messages` (bodies), `settings` and
-//! `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire says),
-//! [`connect`] (dialling), `server` (the layer).
+//! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
+//! `settings` and `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire
+//! says), [`connect`] (dialling), `server` (the layer).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
@@ -82,6 +82,7 @@ mod held;
 mod messages;
 mod method;
 mod options;
+mod reading;
 mod request;
 mod server;
 mod service;

@@ -6,13 +6,12 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 
 /// Gives bytes on as soon as they make whole messages.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Messages {
     partial: BytesMut,
 }
 
 /// What a piece of the stream made whole.
-#[derive(Debug)]
 pub(crate) enum Whole {
     /// These messages; perhaps none yet.
     Messages(Option<Bytes>),
@@ -29,7 +28,7 @@ impl Messages {
         }
         self.partial.extend_from_slice(&data);
         let whole = whole(&self.partial);
-        if self.partial.len() - whole > LIMIT {
+        if self.partial.len() - whole > LONGEST {
             return Whole::TooLong(self.partial.split().freeze());
         }
         let messages = self.partial.split_to(whole).freeze();
@@ -41,10 +40,10 @@ impl Messages {
 /// more.
 fn whole(data: &[u8]) -> usize {
     let mut rest = data;
-    while rest.len() >= HEAD {
-        let mut length = &rest[1..HEAD];
+    while rest.len() >= PREFIX {
+        let mut length = &rest[1..PREFIX];
         let Ok(length) = usize::try_from(length.get_u32()) else { break };
-        match rest[HEAD..].get(length..) {
+        match rest[PREFIX..].get(length..) {
             Some(after) => rest = after,
             None => break,
         }
@@ -52,10 +51,11 @@ fn whole(data: &[u8]) -> usize {
     data.len() - rest.len()
 }
 
-const HEAD: usize = 5;
+/// What stands in front of each message: a flag and its length.
+pub(crate) const PREFIX: usize = 5;
 
 /// tonic's decoder refuses larger messages by default.
-const LIMIT: usize = HEAD + 4 * 1024 * 1024;
+pub(crate) const LONGEST: usize = PREFIX + 4 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -90,8 +90,8 @@ mod tests {
     fn a_message_beyond_the_limit_is_passed_through() {
         let mut messages = Messages::default();
         let mut huge = vec![0, 0x7f, 0xff, 0xff, 0xff];
-        huge.resize(LIMIT + 1, 0);
+        huge.resize(LONGEST + 1, 0);
         let Whole::TooLong(bytes) = messages.push(huge.into()) else { panic!("it is too long") };
-        assert_eq!(bytes.len(), LIMIT + 1);
+        assert_eq!(bytes.len(), LONGEST + 1);
     }
 }

@@ -1,6 +1,6 @@
 //! This file knows how a request is given again.
 //!
-//! A message is one frame: polled once, kept as one reference-counted `Bytes`, and given anew to
+//! A message is one frame: read once, kept as one reference-counted `Bytes`, and given anew to
 //! each attempt. A stream is never read ahead: it is *lent* to an attempt, and can be lent again
 //! only while nobody has polled it. An attempt that was given up may still be held by the
 //! transport's send task, so each loan has a number, and a superseded one answers an error.
@@ -12,20 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
-use http_body::{Body as _, Frame};
+use http_body::Frame;
 use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 
 /// The head of a request, kept without allocating where it is as small as generated clients make
 /// it.
-#[derive(Debug)]
 pub(crate) struct Head {
     uri: Uri,
     headers: Headers,
     extensions: Kept,
 }
 
-#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the large one is there to save an allocation")]
 enum Headers {
     Inline([Option<(HeaderName, HeaderValue)>; INLINE]),
@@ -33,7 +31,6 @@ enum Headers {
 }
 
 /// Foreign extensions are cloned only when there are any.
-#[derive(Debug)]
 enum Kept {
     All(Extensions),
     Method(Option<GrpcMethod<'static>>),
@@ -82,7 +79,6 @@ impl Head {
 }
 
 /// The body of a request, as far as it can be given again.
-#[derive(Debug)]
 pub(crate) enum Payload {
     /// One message, or none.
     Message(Option<Bytes>),
@@ -109,106 +105,16 @@ impl Payload {
         }
     }
 
-    /// Whether it can be given once more.
-    pub(crate) fn is_replayable(&self) -> bool {
-        match self {
-            Self::Message(_) => true,
-            Self::Stream(lent) => !lock(lent).polled,
+    /// Whether it can be given once more. A stream that can is taken back at once: whoever still
+    /// holds the body of a lost attempt might read from it before it is lent again, and what was
+    /// read there would be missing from the next attempt.
+    pub(crate) fn take_back(&self) -> bool {
+        let Self::Stream(lent) = self else { return true };
+        let mut held = lock(lent);
+        if !held.polled {
+            held.loan += 1;
         }
-    }
-}
-
-/// What reading ahead in a request body found.
-#[derive(Debug)]
-pub(crate) enum Read {
-    /// A single message, or none: it can be given again.
-    Message(Option<Bytes>),
-    /// Not a single ready message within the limit. What was read is put in front again.
-    Other(Body, Ahead),
-}
-
-/// How much of an unfinished body has been taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Ahead {
-    /// None of it: it can be lent.
-    Nothing,
-    /// Some: it can be sent once.
-    Something,
-}
-
-/// Whether a body that is not ready is waited for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Patience {
-    /// It is one message for certain: wait for it.
-    Message,
-    /// It may be a stream: take only what is there.
-    Unknown,
-}
-
-/// Reads one message, up to `limit` bytes.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    body: Body,
-    first: Option<Bytes>,
-    limit: usize,
-    patience: Patience,
-}
-
-impl Reading {
-    pub(crate) const fn new(body: Body, limit: usize, patience: Patience) -> Self {
-        Self { body, first: None, limit, patience }
-    }
-
-    /// Ready at once for every message a generated client sends.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Read> {
-        loop {
-            let frame = match (Pin::new(&mut self.body).poll_frame(cx), self.patience) {
-                (Poll::Pending, Patience::Message) => return Poll::Pending,
-                (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(None)),
-                (Poll::Ready(None), _) => return Poll::Ready(Read::Message(self.first.take())),
-                (Poll::Ready(Some(frame)), _) => frame,
-            };
-            match frame.map(Frame::into_data) {
-                Ok(Ok(message)) if self.first.is_none() && message.len() <= self.limit => {
-                    self.first = Some(message);
-                }
-                // Too long, a second message, trailers, or an error: the transport's to see, as it
-                // would have without us.
-                Ok(Ok(message)) => return Poll::Ready(self.other(Some(Ok(Frame::data(message))))),
-                Ok(Err(trailers)) => return Poll::Ready(self.other(Some(Ok(trailers)))),
-                Err(status) => return Poll::Ready(self.other(Some(Err(status)))),
-            }
-        }
-    }
-
-    fn other(&mut self, last: Option<Result<Frame<Bytes>, Status>>) -> Read {
-        let rest = core::mem::take(&mut self.body);
-        let first = self.first.take().map(|message| Ok(Frame::data(message)));
-        if first.is_none() && last.is_none() {
-            return Read::Other(rest, Ahead::Nothing);
-        }
-        Read::Other(Body::new(Front { frames: [first, last], rest }), Ahead::Something)
-    }
-}
-
-/// A few frames in front of a body.
-struct Front {
-    frames: [Option<Result<Frame<Bytes>, Status>>; 2],
-    rest: Body,
-}
-
-impl http_body::Body for Front {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        match self.frames.iter_mut().find_map(Option::take) {
-            Some(frame) => Poll::Ready(Some(frame)),
-            None => Pin::new(&mut self.rest).poll_frame(cx),
-        }
+        !held.polled
     }
 }
 
@@ -233,7 +139,6 @@ impl http_body::Body for OneMessage {
 }
 
 /// A stream and who may read it.
-#[derive(Debug)]
 pub(crate) struct Lent {
     body: Body,
     loan: u64,
@@ -270,3 +175,33 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Generated clients send four headers of their own; the rest is room for the caller's metadata.
 const INLINE: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use core::fmt::Debug;
+
+    use super::{Head, Payload};
+    use crate::flow::Flow;
+    use crate::held::Held;
+    use crate::reading::Reading;
+
+    /// Applies twice, so that the compiler cannot choose, to whatever can be printed.
+    trait CannotBePrinted<Why> {
+        const HOLDS: bool = true;
+    }
+
+    struct Printed;
+
+    impl<T> CannotBePrinted<()> for T {}
+    impl<T: Debug> CannotBePrinted<Printed> for T {}
+
+    /// Metadata and messages are somebody's secrets: what holds them has no `Debug`, or this does
+    /// not compile.
+    const _: () = {
+        assert!(<Head as CannotBePrinted<_>>::HOLDS);
+        assert!(<Payload as CannotBePrinted<_>>::HOLDS);
+        assert!(<Reading as CannotBePrinted<_>>::HOLDS);
+        assert!(<Held as CannotBePrinted<_>>::HOLDS);
+        assert!(<Flow<()> as CannotBePrinted<_>>::HOLDS);
+    };
+}

@@ -18,7 +18,8 @@ use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::options::RetryOwned;
-use crate::request::{Head, Patience, Payload, Reading};
+use crate::reading::{Patience, Reading};
+use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries};
 use crate::warn::Warning;
@@ -110,7 +111,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
         let inner = self.inner.clone();
         let method = self.settings.method(method_path(&request));
-        if self.stands_down(&request) || (method.passive && current_budget().is_none()) {
+        if self.stands_down(&request) || is_idle(&method, &request) {
             return ResponseFuture::passing(inner, request);
         }
         match self.admit(&method, &mut request) {
@@ -175,7 +176,7 @@ impl<S> Resilient<S> {
     /// The call's own wish wins over the method's setting, and that over the default.
     fn waits(&self, method: &Method, options: CallOptions, deadline: Deadline) -> bool {
         if let Some(wish) = options.ready() {
-            return wish && method.repeats;
+            return wish;
         }
         let Some(block) = &self.settings.ready else { return false };
         match method.ready {
@@ -211,7 +212,7 @@ impl<S> Resilient<S> {
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
         let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
 
-        if !repeats {
+        if !repeats && !waits {
             flow.driven.call_mut().forbid_repeats();
             return ResponseFuture::once(flow, request);
         }
@@ -224,9 +225,16 @@ impl<S> Resilient<S> {
         }
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
         let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
-        let reading = Reading::new(body, limit, patience);
+        let reading = Reading::new(body, limit, patience, deadline);
         ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
     }
+}
+
+/// Whether neither the settings, nor the task, nor the call itself want anything.
+fn is_idle(method: &Method, request: &Request<Body>) -> bool {
+    method.passive
+        && current_budget().is_none()
+        && request.extensions().get::<CallOptions>().is_none()
 }
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the
@@ -234,9 +242,11 @@ impl<S> Resilient<S> {
 fn method_path(request: &Request<Body>) -> &str {
     let path = request.uri().path();
     let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
-    // "/" service "/" method
-    let length = method.service().len() + method.method().len() + 2;
-    path.len().checked_sub(length).and_then(|prefix| path.get(prefix..)).unwrap_or(path)
+    let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));
+    // A layer above may have changed the path under the extension. The path is what is called.
+    prefix.and_then(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
 }
 
 /// Takes the caller's own timeout out of the request: each attempt gets what is left.

@@ -9,6 +9,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
+use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
 use crate::{AllowList, BreakerKey, MethodKind, MethodTable};
 
@@ -97,15 +98,17 @@ impl Settings {
     }
 
     fn met(&self, path: &str) -> Arc<Method> {
+        let path = if is_name(path) { path } else { OTHER };
         let known = self.met.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(method) = known.get(path) {
             return Arc::clone(method);
         }
+        let has_room = known.len() < MAX_MET;
         drop(known);
         let method = Arc::new(self.resolve(path));
-        let mut known = self.met.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Names come from callers, who may come by them anywhere: the map stays bounded.
-        if known.len() < MAX_MET {
+        if has_room {
+            let mut known = self.met.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             known.insert(path.into(), Arc::clone(&method));
         }
         method
@@ -120,6 +123,7 @@ impl Settings {
             None => RetryPolicy::OFF,
         };
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
+        let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
         let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
         let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
         Method {
@@ -129,7 +133,7 @@ impl Settings {
             without_retry: call.with_retry(RetryPolicy::OFF),
             ready,
             repeats: self.retry.is_some() || self.ready.is_some(),
-            restarts: self.retry.as_ref().is_some_and(|retry| retry.restarts(path)),
+            restarts: self.retry.as_ref().is_some_and(restarts),
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
@@ -142,7 +146,11 @@ impl Settings {
         let (_, table) = self.breaker.as_ref()?;
         self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
         let key = KeyRef { target: &self.target, method: &path.into() };
-        table.lookup(TokioClock.now(), &key).handle
+        let lookup = table.lookup(TokioClock.now(), &key);
+        if lookup.overflowed {
+            warn_of_a_full_table(self);
+        }
+        lookup.handle
     }
 
     fn is_passive(&self) -> bool {
@@ -199,5 +207,20 @@ impl From<&KeyRef<'_>> for BreakerKey {
     }
 }
 
-/// As many as breakers are kept by default.
+/// Whether a path can be that of a method. Others come from scanners and from mistakes, and what is
+/// kept of a client's calls must not grow with them.
+fn is_name(path: &str) -> bool {
+    let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    parts.is_some_and(|(service, method)| !service.is_empty() && !method.is_empty())
+        && path.len() <= LONGEST_NAME
+        && !path.contains('%')
+}
+
+/// Stands for every path that names no method: one entry, one breaker.
+const OTHER: &str = "other";
+
+/// Far above what people call their methods.
+const LONGEST_NAME: usize = 512;
+
+/// As many as breakers are kept by default; a race may add as many as there are threads.
 const MAX_MET: usize = 1_000;

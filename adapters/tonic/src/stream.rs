@@ -9,7 +9,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Attempt, Clock};
+use evenkeel_tokio::core::{Attempt, Clock, Code};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Frame;
@@ -18,17 +18,19 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
-use crate::attempt::Ended;
+use crate::attempt::{Ended, caught, in_headers};
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::{Messages, Whole};
-use crate::wire::{details, status};
+use crate::wire::{self, status};
 
 /// The body of a response that was handed over before its end.
 pub(crate) struct StreamBody<S> {
     stage: Stage<S>,
+    /// The status in the headers, before this body.
+    in_headers: Option<Code>,
     /// Made when a frame is first waited for.
     timer: Option<Pin<Box<SleepUntil>>>,
     restart: Option<Restart>,
@@ -45,6 +47,12 @@ enum Stage<S> {
 enum Polled {
     Data(Frame<Bytes>),
     Ended(Ended),
+}
+
+impl From<Ended> for Polled {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
 }
 
 /// What a stream needs that may begin anew.
@@ -73,22 +81,23 @@ where
     ) -> Response<Body> {
         let restart = flow.driven.upstream().method().restarts.then(|| Restart {
             messages: Messages::default(),
-            encoding: response.headers().get(ENCODING).cloned(),
+            encoding: encoding(response.headers()).cloned(),
         });
         if restart.is_none() {
             // The caller has the headers: what follows cannot be taken back.
             flow.driven.call_mut().forbid_repeats();
         }
+        let in_headers = in_headers(&response);
         response.map(|body| {
             let stage = Stage::Open { body, flow, attempt };
-            Body::new(Self { stage, timer: None, restart })
+            Body::new(Self { stage, in_headers, timer: None, restart })
         })
     }
 
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
         let Stage::Open { body, flow, attempt } = &mut self.stage else { return Poll::Pending };
-        let deadline = attempt.deadline();
-        let Poll::Ready(frame) = http_body::Body::poll_frame(Pin::new(body), cx) else {
+        let (deadline, in_headers) = (attempt.deadline(), self.in_headers);
+        let Poll::Ready(polled) = caught(|| poll_body(body, in_headers, cx)) else {
             if deadline.is_none() {
                 return Poll::Pending;
             }
@@ -99,16 +108,10 @@ where
         if deadline.is_none() {
             // Nobody else says that a trial without a deadline is still under way.
             _ = flow.driven.poll();
-        } else if deadline.is_over(TokioClock.now()) {
-            return Poll::Ready(Polled::Ended(Ended::CutOff));
         }
-        Poll::Ready(match frame {
-            Some(Ok(frame)) => match frame.into_trailers() {
-                Ok(trailers) => Polled::Ended(ended(Some(trailers))),
-                Err(data) => Polled::Data(data),
-            },
-            Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
-            None => Polled::Ended(ended(None)),
+        Poll::Ready(match polled {
+            Polled::Data(_) if deadline.is_over(TokioClock.now()) => Polled::Ended(Ended::CutOff),
+            polled => polled,
         })
     }
 
@@ -150,12 +153,13 @@ where
             Answer::Over(result) => Some(result.map(last_frame)),
             Answer::Stream(response, attempt, flow) => {
                 let restart = self.restart.as_mut()?;
-                if response.headers().get(ENCODING) != restart.encoding.as_ref() {
+                if encoding(response.headers()) != restart.encoding.as_ref() {
                     let message = "a restarted stream came with another grpc-encoding";
                     return Some(Err(Status::internal(message)));
                 }
                 // What was half a message died with its attempt.
                 restart.messages = Messages::default();
+                self.in_headers = in_headers(&response);
                 let body = response.into_body();
                 self.stage = Stage::Open { body, flow, attempt };
                 None
@@ -224,14 +228,30 @@ where
     }
 }
 
-fn ended(trailers: Option<HeaderMap>) -> Ended {
+fn poll_body(body: &mut Body, in_headers: Option<Code>, cx: &mut Context<'_>) -> Poll<Polled> {
+    Poll::Ready(match ready!(http_body::Body::poll_frame(Pin::new(body), cx)) {
+        Some(Ok(frame)) => match frame.into_trailers() {
+            Ok(trailers) => Polled::Ended(ended(Some(trailers), in_headers)),
+            Err(data) => Polled::Data(data),
+        },
+        Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
+        None => Polled::Ended(ended(None, in_headers)),
+    })
+}
+
+fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
     let mut response = Response::new(Held::default());
-    let code = status::of_trailers(trailers.as_ref());
+    let code = status::of_trailers(trailers.as_ref(), in_headers);
     if let Some(mut trailers) = trailers {
-        details::defuse(&mut trailers);
+        wire::defuse(&mut trailers);
         response.body_mut().end(trailers);
     }
     Ended::Complete { code, response }
+}
+
+/// How the messages are compressed; `None`, in either way of saying so, if they are not.
+fn encoding(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get(ENCODING).filter(|encoding| *encoding != "identity")
 }
 
 /// The trailers of a stream that ended well; where it ended in its headers, these.

@@ -53,8 +53,8 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// Reads an error that came instead of response headers: from a channel's `poll_ready`, or
-    /// from the future of its `call`.
+    /// Reads an error that came instead of response headers, out of the future of a channel's
+    /// `call`.
     ///
     /// Any error is welcome. One that says nothing about a transport is `UNKNOWN` and
     /// [`Sent::Maybe`]; a [`Status`] that says nothing about one keeps its code.
@@ -62,6 +62,17 @@ impl TransportError {
         let source = source.into();
         let (code, sent) = classify(&*source);
         Self { code, sent, source }
+    }
+
+    /// Reads an error that a channel's `poll_ready` gave: nothing was handed over, so nothing was
+    /// executed. Another channel, or this one later, may do better.
+    pub fn not_ready(source: impl Into<BoxError>) -> Self {
+        let error = Self::before_headers(source);
+        // Any other code is somebody's word.
+        if error.sent != Sent::Maybe || !GUESSES.contains(error.code) {
+            return error;
+        }
+        Self { code: Code::Unavailable, sent: Sent::NotConnected, ..error }
     }
 
     /// Reads an error that came out of a response body.
@@ -111,7 +122,9 @@ impl Error for TransportError {
 /// it went in.
 impl From<TransportError> for Status {
     fn from(error: TransportError) -> Self {
-        if let (None, Some(status)) = (evidence(&*error.source), word(&*error.source)) {
+        if let (None, Some(status)) = (evidence(&*error.source), word(&*error.source))
+            && status::from_tonic(status.code()) == error.code
+        {
             return status.clone();
         }
         let root = chain(&*error.source).last().map(ToString::to_string).unwrap_or_default();
@@ -129,9 +142,10 @@ pub(crate) fn classify(error: &(dyn Error + 'static)) -> (Code, Sent) {
     })
 }
 
-/// The status somebody put into the chain.
+/// The status somebody put into the chain. OK is none: an error is no success, whatever it says.
 fn word<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
-    chain(error).find_map(<dyn Error>::downcast_ref)
+    let status: &Status = chain(error).find_map(<dyn Error>::downcast_ref)?;
+    (status.code() != tonic::Code::Ok).then_some(status)
 }
 
 /// What the outermost error that knows something about a transport says.
@@ -213,6 +227,8 @@ fn of_h2(error: &h2::Error) -> (Code, Sent) {
         return (Code::Unavailable, Sent::Refused);
     }
     let code = match error.reason() {
+        // Reset by this side itself, because the caller's request stream failed.
+        Some(_) if error.is_reset() && !error.is_remote() && !error.is_library() => Code::Cancelled,
         None if error.is_io() => Code::Unavailable,
         None => Code::Unknown,
         Some(Reason::REFUSED_STREAM) if error.is_remote() => {

@@ -5,9 +5,19 @@
 //! more than it weighs, and never turns into "no limit".
 
 pub(crate) mod details;
+pub(crate) mod message;
 pub(crate) mod pushback;
+pub(crate) mod retry_after;
 pub(crate) mod status;
 pub(crate) mod timeout;
 
+use http::HeaderMap;
+
 #[cfg(test)]
 mod tests;
+
+/// Makes headers or trailers safe to be read by tonic, whatever a server put into them.
+pub(crate) fn defuse(headers: &mut HeaderMap) {
+    details::defuse(headers);
+    message::repair(headers);
+}

@@ -1,13 +1,13 @@
 //! This file knows how a server asks to be left alone, or not to be asked again.
 //!
-//! Before changing it read "Pushback" in gRPC A6. Of the two ways, the header is exact and comes
-//! from a gRPC library that knows the retry policy; `RetryInfo` in the status details comes from
-//! the application and is a least wait. The header wins.
+//! Before changing it read "Pushback" in gRPC A6. Of the ways to ask, the header is exact and comes
+//! from a gRPC library that knows the retry policy. `RetryInfo` in the status details comes from
+//! the application, `Retry-After` from a proxy; these are least waits. The header wins.
 
 use evenkeel_core::{Micros, Pushback};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::details;
+use super::{details, retry_after};
 
 const GRPC_RETRY_PUSHBACK_MS: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
@@ -15,11 +15,15 @@ const GRPC_RETRY_PUSHBACK_MS: HeaderName = HeaderName::from_static("grpc-retry-p
 ///
 /// A header that is there but makes no sense is a "do not retry", by A6: a server that tries to
 /// hold its clients back must not be hit harder because of a typing error. Several are as bad as
-/// none that can be read. Details that make no sense are as good as absent.
+/// none that can be read. A least wait that makes no sense is as good as absent; of two, the longer
+/// one counts.
 pub(crate) fn read(headers: &HeaderMap) -> Pushback {
     let mut values = headers.get_all(GRPC_RETRY_PUSHBACK_MS).iter();
     match (values.next(), values.next()) {
-        (None, _) => details::retry_delay(headers).map_or(Pushback::None, Pushback::AtLeast),
+        (None, _) => {
+            let least = details::retry_delay(headers).max(retry_after::read(headers));
+            least.map_or(Pushback::None, Pushback::AtLeast)
+        }
         (Some(value), None) => millis(value).map_or(Pushback::Stop, Pushback::Exactly),
         (Some(_), Some(_)) => Pushback::Stop,
     }

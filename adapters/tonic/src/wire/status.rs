@@ -20,9 +20,10 @@ pub(crate) fn of_headers(http: StatusCode, headers: &HeaderMap) -> Option<Code> 
 
 /// How the call ended, once the body of a response that began with HTTP 200 has.
 ///
-/// `UNKNOWN` without trailers, or without a status in them: somebody cut the stream short.
-pub(crate) fn of_trailers(trailers: Option<&HeaderMap>) -> Code {
-    trailers.and_then(written).unwrap_or(Code::Unknown)
+/// The trailers know best. Without a status in them it is the one in the headers, if there was one
+/// and the body went on all the same; or else `UNKNOWN`, because somebody cut the stream short.
+pub(crate) fn of_trailers(trailers: Option<&HeaderMap>, in_headers: Option<Code>) -> Code {
+    trailers.and_then(written).or(in_headers).unwrap_or(Code::Unknown)
 }
 
 /// The code that counts when the server's `code` arrives with `left` of our deadline.

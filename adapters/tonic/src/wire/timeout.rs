@@ -55,8 +55,9 @@ pub(crate) fn encode(left: Micros) -> HeaderValue {
 
 /// How many of which unit.
 fn finest(left: Micros) -> (u64, u8) {
-    let counts = UNITS.map(|(unit, letter)| ((left.as_micros() / unit).max(1), letter));
-    counts.into_iter().find(|(count, _)| *count <= MAX_COUNT).unwrap_or((MAX_COUNT, b'H'))
+    let mut counts =
+        UNITS.into_iter().map(|(unit, letter)| ((left.as_micros() / unit).max(1), letter));
+    counts.find(|(count, _)| *count <= MAX_COUNT).unwrap_or((MAX_COUNT, b'H'))
 }
 
 fn decode(value: &HeaderValue) -> Option<Micros> {

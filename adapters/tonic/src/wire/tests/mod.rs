@@ -1,6 +1,7 @@
 //! This file knows how a peer's headers are written down in a test.
 
 mod details;
+mod message;
 mod pushback;
 mod status;
 mod timeout;

@@ -69,3 +69,46 @@ fn the_header_wins_over_a_retry_info() {
     assert_eq!(with(b"-1"), Pushback::Stop);
     assert_eq!(with(b"junk"), Pushback::Stop);
 }
+
+/// F46: a number of whole seconds, and nothing that only looks like one.
+#[test]
+fn f46_retry_after_is_a_least_wait_in_seconds() {
+    let after = |value: &[u8]| read(&headers([("retry-after", value)]));
+    let at_least = |seconds: u64| Pushback::AtLeast(Micros::from_millis(seconds * 1_000));
+    assert_eq!(after(b"5"), at_least(5));
+    assert_eq!(after(b" 3 "), at_least(3));
+    assert_eq!(after(b"007"), at_least(7));
+    assert_eq!(after(b"0"), at_least(0));
+    for value in ["", "-1", "-0", "+3", "3.5", "0x10", "1e3", "5 5", "5s", "\u{665}"] {
+        assert_eq!(after(value.as_bytes()), Pushback::None, "{value:?}");
+    }
+    // A date is not held against our clock.
+    assert_eq!(after(b"Wed, 21 Oct 2015 07:28:00 GMT"), Pushback::None);
+}
+
+/// F42: a wait that does not fit is a long one, never a short one and never none.
+#[test]
+fn f42_the_longest_retry_after_saturates() {
+    for value in ["9223372037", "18446744073709551615", "18446744073709551616", &"9".repeat(60_000)]
+    {
+        let Pushback::AtLeast(wait) = read(&headers([("retry-after", value.as_bytes())])) else {
+            panic!("{value} is a wish");
+        };
+        assert!(wait >= Micros::from_millis(9_223_372_037_000));
+    }
+}
+
+#[test]
+fn of_two_least_waits_the_longer_one_counts() {
+    let details = status(&[retry_info(4, 0)]);
+    for (after, seconds) in [("3", 4), ("5", 5), ("junk", 4)] {
+        let map = headers([
+            ("grpc-status-details-bin", details.as_bytes()),
+            ("retry-after", after.as_bytes()),
+            ("retry-after", b"1"),
+        ]);
+        assert_eq!(read(&map), Pushback::AtLeast(Micros::from_millis(seconds * 1_000)));
+    }
+    let exact = headers([("grpc-retry-pushback-ms", b"120".as_slice()), ("retry-after", b"60")]);
+    assert_eq!(read(&exact), exactly(120));
+}
