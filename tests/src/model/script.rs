@@ -158,7 +158,7 @@ pub fn moves() -> Vec<Step> {
 }
 
 /// The settings of the exhaustive part.
-pub fn few_settings() -> [Settings; 3] {
+pub fn few_settings() -> [Settings; 4] {
     let hedged = Settings { hedge_after: Some(25), ..Settings::PLAIN };
     let endless = Settings {
         timeout: None,
@@ -169,7 +169,15 @@ pub fn few_settings() -> [Settings; 3] {
         max_attempts: 2,
         ..Settings::PLAIN
     };
-    [Settings::PLAIN, hedged, endless]
+    // A failure after one `Pass` whose wait would end at the deadline exactly.
+    let tight = Settings {
+        timeout: Some(60),
+        attempt_timeout: None,
+        initial: 30,
+        max: 30,
+        ..Settings::PLAIN
+    };
+    [Settings::PLAIN, hedged, endless, tight]
 }
 
 /// Calls `visit` with every script of exactly `depth` moves under each of a few settings; shorter
