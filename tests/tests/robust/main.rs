@@ -12,6 +12,7 @@ mod faults_replay;
 mod garbage;
 mod half_open;
 mod layers;
+mod limits;
 mod messages;
 mod names;
 mod panics;
