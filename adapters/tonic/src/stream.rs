@@ -126,24 +126,14 @@ where
         match flow.conclude(attempt, ended) {
             Concluded::Over(result) => Some(result.map(last_frame)),
             Concluded::Again | Concluded::Stream(..) => {
-                self.begin_anew(flow, None);
+                self.stage = Stage::Restarting(Box::pin(drive(flow, None)));
                 None
             }
             Concluded::WaitReady(attempt) => {
-                self.begin_anew(flow, Some(attempt));
+                self.stage = Stage::Restarting(Box::pin(drive(flow, Some(attempt))));
                 None
             }
         }
-    }
-
-    fn begin_anew(&mut self, flow: Flow<S>, unsent: Option<Attempt>) {
-        let method = &*flow.driven.upstream().method().path;
-        tracing::warn!(
-            target: "evenkeel",
-            method,
-            "a response stream broke and is started anew: items will repeat",
-        );
-        self.stage = Stage::Restarting(Box::pin(drive(flow, unsent)));
     }
 
     /// Goes on with the stream that was started anew.
@@ -157,6 +147,12 @@ where
                     let message = "a restarted stream came with another grpc-encoding";
                     return Some(Err(Status::internal(message)));
                 }
+                let method = &*flow.driven.upstream().method().path;
+                tracing::warn!(
+                    target: "evenkeel",
+                    method,
+                    "a response stream broke and was begun anew: items repeat",
+                );
                 // What was half a message died with its attempt.
                 restart.messages = Messages::default();
                 self.in_headers = in_headers(&response);

@@ -22,6 +22,7 @@ mod sockets;
 mod statuses;
 mod streams;
 mod transport;
+mod warnings;
 mod zero_time;
 
 use core::time::Duration;
