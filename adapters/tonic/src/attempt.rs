@@ -14,6 +14,8 @@ use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::{Body as _, Frame};
 use pin_project_lite::pin_project;
+use tokio::task::coop::poll_proceed;
+use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
@@ -190,7 +192,7 @@ where
 
 fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>) -> Poll<Ended> {
     loop {
-        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let frame = ready!(poll_frame(body, cx));
         match frame.map(|frame| frame.map(Frame::into_data)) {
             Some(Ok(Ok(data))) => {
                 held.body_mut().push(data);
@@ -212,6 +214,18 @@ fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>
             None => return Poll::Ready(complete(take(held))),
         }
     }
+}
+
+/// The next frame of a body. Frames may come faster than they are read, and may have nothing in
+/// them: now and then it is pending, so that the deadline is looked at and others have their turn.
+pub(crate) fn poll_frame(
+    body: &mut Body,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    let turn = ready!(poll_proceed(cx));
+    let frame = ready!(Pin::new(body).poll_frame(cx));
+    turn.made_progress();
+    Poll::Ready(frame)
 }
 
 fn complete(response: Response<Held>) -> Ended {

@@ -22,14 +22,15 @@ type Inner = BoxCloneService<Request<Body>, Response<Body>, BoxError>;
 type Client = RawClient<Resilient<Alive<Inner>>>;
 
 /// Drops calls of `method` over `inner` at each of their polls, on a half-open breaker. A whole
-/// call takes `polls` at least; it comes last, and closes the circuit.
+/// call takes `polls` at least; it comes last, and closes the circuit. Answers how many tokens, in
+/// thousandths, all of them took.
 async fn dropped<F: Future<Output = ()>>(
     settings: Builder,
     method: &'static str,
     polls: usize,
     inner: Inner,
     call: impl Fn(Client) -> F,
-) {
+) -> u32 {
     // A retried failure is no verdict here, so that trials can be retried.
     let counted = CodeSet::FAILURES.without(Code::Unavailable);
     let breaker = opens_after(1, Duration::ZERO).with_failures(counted);
@@ -55,6 +56,7 @@ async fn dropped<F: Future<Output = ()>>(
     let taken = taken.await;
     assert!(taken >= polls, "{taken} polls are fewer than there are places to wait");
     assert_eq!(circuit(&service, method).state, BreakerState::Closed);
+    1_000_000 - service.throttle_millitokens().unwrap()
 }
 
 /// Answers a request that says `open` with what opens the circuit.
@@ -86,10 +88,10 @@ fn pong() -> Reply {
 #[tokio::test(start_paused = true)]
 async fn in_a_unary_call() {
     let inner = BoxCloneService::new(Stub::new([Reply::ok("pong")]).lazy());
-    dropped(guarded(), ECHO, 4, inner, async |mut client| {
+    let taken = dropped(guarded(), ECHO, 4, inner, async |mut client| {
         client.unary("ping").await.unwrap();
-    })
-    .await;
+    });
+    assert_eq!(taken.await, 0, "nothing failed");
 }
 
 #[tokio::test(start_paused = true)]

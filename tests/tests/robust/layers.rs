@@ -1,21 +1,25 @@
 //! Between other layers: interceptors above and below, compression, another of ours, and the
 //! bounds that generated clients have.
 
-use crate::parts::{message, refusal, service};
+use crate::parts::{message, service, trailers};
 use crate::{CHAT, ECHO, EXPORT, UPLOAD, circuit, guarded, opens_after};
 use bytes::Bytes;
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Code as Known, CodeSet, RetryPolicy};
 use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
+use evenkeel_tests::pb::lab_server::LabServer;
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
 use evenkeel_tonic::{Resilient, ResponseFuture};
+use http_body::Frame;
+use http_body_util::BodyExt;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codec::CompressionEncoding;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Server};
 use tonic::{Code, Request, Status};
+use tower::ServiceExt;
 
 /// What a generated client, and whoever spawns its calls, needs.
 const fn fits_under_clients<T: GrpcService<Body> + Clone + Send + Sync + 'static>() {}
@@ -108,20 +112,24 @@ async fn what_the_inner_one_knows_of_the_transport_reaches_the_outer() {
 #[tokio::test(start_paused = true)]
 async fn compressed_messages() {
     let net = Network::new();
-    let lab = evenkeel_tests::pb::lab_server::LabServer::new(crate::streams::Echo)
+    let lab = LabServer::new(crate::streams::Echo)
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip);
     tokio::spawn(Server::builder().add_service(lab).serve_with_incoming(net.listen("a")));
-    // The first attempt of everything is refused on the way.
+    // The first attempt of everything fails after its last message.
     let channel = net.channel("a");
     let flaky = service(move |call, request| {
-        let mut channel = channel.clone();
+        let channel = channel.clone();
         async move {
-            if call % 2 == 0 {
-                return refusal(Status::unavailable("busy"));
-            }
-            tower::ServiceExt::ready(&mut channel).await?;
-            Ok(tower::Service::call(&mut channel, request).await?)
+            let answer = channel.oneshot(request).await?;
+            let fails = call % 2 == 0;
+            Ok(answer.map(|body| {
+                Body::new(body.map_frame(move |frame| match frame.into_trailers() {
+                    Ok(_) if fails => trailers(&Status::unavailable("late")).unwrap(),
+                    Ok(trailers) => Frame::trailers(trailers),
+                    Err(data) => data,
+                }))
+            }))
         }
     });
     let service = guarded().retry_streaming().build(flaky).unwrap();
@@ -135,7 +143,8 @@ async fn compressed_messages() {
     assert_eq!(echo.into_inner(), original);
     let stream = client.export(original).await.unwrap().into_inner();
     let (items, status) = drain(stream).await;
-    assert!(items.len() == 3 && status.is_none(), "{items:?}, {status:?}");
+    assert!(status.is_none(), "{status:?}");
+    assert_eq!(items.into_iter().map(|item| item.n).collect::<Vec<_>>(), [1, 2, 3, 1, 2, 3]);
 }
 
 /// Trap 9: a decoder that was chosen by the first headers cannot read another encoding.

@@ -1,6 +1,7 @@
 //! This file knows how errors that keep a status print themselves: with its code and message, and
 //! without its metadata and details, which may be secrets of somebody's.
 
+use core::error::Error as _;
 use core::fmt::{self, Debug, Formatter};
 
 use tonic::Status;
@@ -34,11 +35,20 @@ impl Debug for Stopped {
     }
 }
 
-/// A status without its metadata, its details and its source.
+/// A status without its metadata and details, and what is behind it told as shortly.
 struct Brief<'a>(&'a Status);
 
 impl Debug for Brief<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {:?}", self.0.code(), self.0.message())
+        write!(f, "{:?}: {:?}", self.0.code(), self.0.message())?;
+        let mut next = self.0.source();
+        while let Some(error) = next {
+            match error.downcast_ref::<Status>() {
+                Some(status) => write!(f, " <- {:?}: {:?}", status.code(), status.message())?,
+                None => write!(f, " <- {error}")?,
+            }
+            next = error.source();
+        }
+        Ok(())
     }
 }
