@@ -7,7 +7,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Random, RetryPolicy, SmallRng, ThrottlePolicy};
 use evenkeel_tests::{Last, Network, Peer, RawClient, Reason, Reply, Seen, Stub, drain};
-use evenkeel_tonic::Resilient;
+use evenkeel_tonic::{CircuitOpen, Resilient, cause};
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::sync::Arc;
@@ -36,8 +36,18 @@ fn moody(seed: u32) -> impl FnMut(&Seen) -> Reply + Send {
     }
 }
 
+/// How a call ended for its caller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    Answered,
+    Failed,
+    GivenUp,
+    /// By the breaker, without an attempt.
+    Refused,
+}
+
 /// One call of one of three methods, given up after up to 150 ms by every second caller.
-async fn one<S>(service: Resilient<S>, number: usize)
+async fn one<S>(service: Resilient<S>, number: usize) -> End
 where
     RawClient<Resilient<S>>: Clone,
     Resilient<S>: GrpcService<Body, ResponseBody = Body> + Clone,
@@ -46,15 +56,20 @@ where
     let mut client = RawClient::of(method, service);
     let call = async {
         if method == EXPORT {
-            if let Ok(stream) = client.server_streaming("all").await {
-                drain(stream.into_inner()).await;
-            }
-        } else {
-            _ = client.unary("ping").await;
+            let stream = client.server_streaming("all").await?.into_inner();
+            return drain(stream).await.1.map_or(Ok(()), Err);
         }
+        client.unary("ping").await.map(drop)
     };
     let patience = if number.is_multiple_of(2) { 20_000 } else { (number % 150) as u64 };
-    _ = timeout(Duration::from_millis(patience), call).await;
+    match timeout(Duration::from_millis(patience), call).await {
+        Ok(Ok(())) => End::Answered,
+        Ok(Err(status)) => match cause::<CircuitOpen>(&status) {
+            Some(open) if open.attempts == 0 => End::Refused,
+            _ => End::Failed,
+        },
+        Err(_) => End::GivenUp,
+    }
 }
 
 /// C51, but of a thousand, through every block at once.
@@ -94,18 +109,28 @@ where
     S::Error: Into<BoxError> + Send,
 {
     let (inner, alive) = Alive::new(inner);
-    let second = Duration::from_secs(1);
+    let open_for = Duration::from_millis(50);
     let service = guarded()
         .retry_streaming()
-        .breaker(opens_after(3, second))
+        .breaker(opens_after(3, open_for))
         .throttle(ThrottlePolicy::grpc(1_000, 1_000).unwrap())
         .build(inner)
         .unwrap();
     let mut calls = JoinSet::new();
     for number in 0..CALLS {
+        // All at once, and as many one after the other, which meet open circuits and are trials.
         calls.spawn(one(service.clone(), number));
+        let (service, wait) = (service.clone(), Duration::from_millis(5 * number as u64));
+        calls.spawn(async move {
+            tokio::time::sleep(wait).await;
+            one(service, number).await
+        });
     }
-    assert_eq!(calls.join_all().await.len(), CALLS);
+    let ends = calls.join_all().await;
+    assert_eq!(ends.len(), 2 * CALLS);
+    for end in [End::Answered, End::Failed, End::GivenUp, End::Refused] {
+        assert!(ends.iter().filter(|other| **other == end).count() > 20, "hardly any {end:?}");
+    }
 
     let states = service.circuit_breaker_states();
     assert_eq!(states[""].len(), 3);
@@ -116,7 +141,7 @@ where
     assert_eq!(Arc::strong_count(&alive), 2);
 
     // Whatever state it was left in, it recovers as soon as the server does.
-    tokio::time::sleep(2 * second).await;
+    tokio::time::sleep(open_for).await;
     recovers(&service).await;
 }
 
@@ -133,7 +158,7 @@ where
             }
             let mut client = RawClient::of(method, service.clone());
             _ = client.unary("ping").await;
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let snapshot = circuit(service, method);
         assert_eq!((snapshot.state, snapshot.trials), (BreakerState::Closed, 0), "{method}");
