@@ -26,7 +26,6 @@ use crate::options::RetryOwned;
 use crate::wire::{self, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
-#[derive(Debug)]
 pub(crate) enum Ended {
     /// The status is known and everything there is has come.
     Complete { code: Code, response: Response<Held> },
@@ -101,10 +100,10 @@ where
                         // What is left at the moment of sending.
                         let left = this.deadline.remaining(TokioClock.now());
                         if left.is_zero() {
+                            // Ready too late: with nothing left nothing is sent.
                             return Poll::Ready(Ended::CutOff);
                         }
-                        let left = timeout::encode(left);
-                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
+                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
                     }
                     Stage::Sent { response: this.inner.call(request) }
                 }

@@ -93,10 +93,13 @@ impl Builder {
         method: &str,
         timeout: Option<Duration>,
     ) -> Result<Self, BuildError> {
-        if let Some(timeout) = timeout {
-            _ = self.call.with_timeout(timeout)?;
+        let name = checked_name(method)?;
+        if let Some(Err(refused)) = timeout.map(|timeout| self.call.with_timeout(timeout)) {
+            let (value, unit, rule) = (refused.value(), refused.unit(), refused.rule());
+            let invalid = Invalid::new("timeout.per_method", value, unit, rule);
+            return Err(BuildError::MethodSetting { method: name.into(), invalid });
         }
-        self.timeouts.insert(checked_name(method)?, timeout);
+        self.timeouts.insert(name, timeout);
         Ok(self)
     }
 

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+mod brief;
+
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -32,7 +34,6 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     }
     None
 }
-
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {
@@ -43,7 +44,7 @@ pub struct BreakerKey {
 }
 
 /// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct CircuitOpen {
     /// Whose breaker.
@@ -52,7 +53,8 @@ pub struct CircuitOpen {
     pub retry_at: Instant,
     /// Attempts of this call that were made before.
     pub attempts: u16,
-    /// What the last of them ended in.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -69,15 +71,17 @@ pub struct BudgetExhausted {
     pub total: Micros,
 }
 
-/// The call's deadline came first. The status is `DEADLINE_EXCEEDED`.
-#[derive(Clone, Debug)]
+/// The deadline of the call, or of its last attempt, came first. The status is
+/// `DEADLINE_EXCEEDED`.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
     /// The call.
     pub method: Arc<str>,
     /// Attempts made; with 0 nothing was sent.
     pub attempts: u16,
-    /// What the backend, or the way to it, said last.
+    /// What came of them: the last status a server sent, with what a later attempt ended in as its
+    /// source; that alone where no server said anything.
     pub last: Option<Status>,
 }
 
@@ -90,7 +94,7 @@ pub struct NoHealthyTargets {
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Stopped {
     /// Why.
@@ -98,7 +102,8 @@ pub struct Stopped {
     /// Attempts made that count.
     pub attempts: u16,
     /// The status as it was, where it has a source of its own, such as a
-    /// [`TransportError`](crate::TransportError).
+    /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
+    /// was in an earlier attempt.
     pub(crate) cause: Option<Status>,
 }
 
@@ -108,6 +113,13 @@ pub struct Stopped {
 pub enum BuildError {
     /// A method name that is not `/package.Service/Method`.
     Method(String),
+    /// A setting of one method that was refused.
+    MethodSetting {
+        /// The method, `/package.Service/Method`.
+        method: String,
+        /// What was refused about it.
+        invalid: Invalid,
+    },
     /// An allow-list pattern that is no full name, no `/package.Service/*` and no `Prefix*`.
     Pattern(String),
     /// A setting that was refused.
@@ -126,6 +138,7 @@ impl fmt::Display for BuildError {
             Self::Method(name) => {
                 write!(f, "method name {name:?}: must be \"/package.Service/Method\"")
             }
+            Self::MethodSetting { method, invalid } => write!(f, "{method}: {invalid}"),
             Self::Pattern(pattern) => write!(
                 f,
                 "retry.idempotent_methods has {pattern:?}: must be \"/package.Service/Method\", \

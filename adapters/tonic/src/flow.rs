@@ -1,6 +1,7 @@
 //! This file knows one call from its first attempt to its last answer: the core's machine, the
 //! request to give again, and what was said last. It decides nothing; it asks the machine.
 
+use core::error::Error as _;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
@@ -20,7 +21,6 @@ use crate::upstream::MethodUpstream;
 use crate::wire::{pushback, status};
 
 /// One call.
-#[derive(Debug)]
 pub(crate) struct Flow<S> {
     pub(crate) inner: S,
     pub(crate) driven: Driven<MethodUpstream>,
@@ -28,8 +28,10 @@ pub(crate) struct Flow<S> {
     pub(crate) again: Option<(Head, Payload)>,
     /// Whether attempts wait for a connection.
     pub(crate) waits: bool,
-    /// The last that was said, by the server or about the way to it.
-    last: Option<Status>,
+    /// The last status a server sent.
+    heard: Option<Status>,
+    /// What a later attempt ended in without one.
+    lost: Option<Status>,
     /// Whether the last attempt was cut off by our own deadline.
     cut_off: bool,
 }
@@ -55,7 +57,7 @@ pub(crate) enum Concluded {
 
 impl<S> Flow<S> {
     pub(crate) const fn new(inner: S, driven: Driven<MethodUpstream>, waits: bool) -> Self {
-        Self { inner, driven, again: None, waits, last: None, cut_off: false }
+        Self { inner, driven, again: None, waits, heard: None, lost: None, cut_off: false }
     }
 
     /// The next action, with the end already worded.
@@ -87,57 +89,44 @@ impl<S> Flow<S> {
     /// When the attempt did: dropped without a verdict it would pass for a caller who went away.
     pub(crate) fn conclude(&mut self, attempt: Attempt, ended: Ended) -> Concluded {
         let now = TokioClock.now();
-        let too_late = attempt.deadline().is_over(now);
+        let left = attempt.deadline().remaining(now);
         match ended {
             Ended::Panicked(panic) => {
                 self.driven.complete(now, attempt, Outcome::new(Code::Unknown));
                 resume_unwind(panic)
             }
-            Ended::Streaming(response) if !too_late => Concluded::Stream(response, attempt),
-            Ended::Complete { code: Code::Ok, response } if !too_late => {
+            Ended::Streaming(response) if !left.is_zero() => Concluded::Stream(response, attempt),
+            Ended::Complete { code: Code::Ok, response } if !left.is_zero() => {
                 self.driven.complete(now, attempt, Outcome::success());
                 Concluded::Over(Ok(response))
             }
-            Ended::Complete { code, response } if !too_late => {
+            Ended::Complete { code, response } if code != Code::Ok => {
                 let outcome = Outcome::new(code).with_pushback(asked(&response));
-                self.failed(now, attempt, outcome, refused(code, response))
+                self.heard = Some(refused(code, response));
+                self.lost = None;
+                self.failed(now, attempt, outcome)
             }
-            Ended::Lost(error) if !too_late => {
-                if self.waits && error.sent() == Sent::NotConnected && self.take_back() {
-                    self.last = Some(Status::from(error));
+            Ended::Lost(error) if !status::is_our_timer(error.code(), left) => {
+                let outcome = error.outcome();
+                self.lost = Some(Status::from(error));
+                let unsent = outcome.sent == Sent::NotConnected && !left.is_zero();
+                if self.waits && unsent && self.take_back() {
                     return Concluded::WaitReady(attempt);
                 }
-                self.failed(now, attempt, error.outcome(), Status::from(error))
+                self.failed(now, attempt, outcome)
             }
-            Ended::Complete { code, response } if code != Code::Ok => {
-                self.last = Some(refused(code, response));
-                self.cut_off(now, attempt)
-            }
-            Ended::Lost(error) => {
-                self.last = Some(Status::from(error));
-                self.cut_off(now, attempt)
-            }
-            Ended::Complete { .. } | Ended::CutOff | Ended::Streaming(_) => {
+            Ended::Complete { .. } | Ended::CutOff | Ended::Lost(_) | Ended::Streaming(_) => {
                 self.cut_off(now, attempt)
             }
         }
     }
 
-    /// Books an attempt that failed before its deadline.
-    pub(crate) fn failed(
-        &mut self,
-        now: Instant,
-        attempt: Attempt,
-        outcome: Outcome,
-        status: Status,
-    ) -> Concluded {
-        let left = attempt.deadline().remaining(now);
-        if status::at_deadline(outcome.code, left) != outcome.code {
-            // The server's timer, or tonic's, was faster than ours by a tick.
+    /// Books an attempt that failed, if that was not the deadline's doing.
+    fn failed(&mut self, now: Instant, attempt: Attempt, outcome: Outcome) -> Concluded {
+        if status::is_at_deadline(outcome.code, attempt.deadline().remaining(now)) {
             return self.cut_off(now, attempt);
         }
         self.cut_off = false;
-        self.last = Some(status);
         self.forbid_what_cannot_repeat(outcome.sent);
         match self.driven.complete(now, attempt, outcome) {
             Next::Stop(reason) => Concluded::Over(Err(self.stopped(reason))),
@@ -157,6 +146,18 @@ impl<S> Flow<S> {
         }
     }
 
+    /// What came of the attempts so far: the last status a server sent, with what a later attempt
+    /// ended in as its source; that alone where no server said anything.
+    pub(crate) fn said(&mut self) -> Option<Status> {
+        match (self.heard.take(), self.lost.take()) {
+            (Some(mut heard), Some(lost)) => {
+                heard.set_source(Arc::new(lost));
+                Some(heard)
+            }
+            (heard, lost) => heard.or(lost),
+        }
+    }
+
     /// Whether the request can be given once more, now that the attempt that had it is over.
     fn take_back(&self) -> bool {
         self.again.as_ref().is_some_and(|(_, payload)| payload.take_back())
@@ -167,20 +168,25 @@ impl<S> Flow<S> {
         let method = self.driven.upstream().method();
         let streams = method.kind.is_some_and(|kind| kind.server_streaming());
         let committed = streams && !method.restarts && !sent.nothing_executed();
-        if committed || !self.take_back() {
+        if !self.take_back() || committed {
             self.driven.call_mut().forbid_repeats();
         }
     }
 
-    /// The error of a call that stops with the end of an attempt.
+    /// The error of a call that goes no further: what its last attempt ended in, and why that was
+    /// the last.
     fn stopped(&mut self, reason: StopReason) -> Status {
-        if self.cut_off {
-            return self.deadline_passed();
-        }
-        match self.last.take() {
-            Some(status) => self.explained(status, reason),
-            None => self.deadline_passed(),
-        }
+        let attempts = self.driven.call().attempts();
+        let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !self.cut_off).cloned();
+        let (mut status, cause) = match last {
+            Some(status) => (status, self.said().filter(|said| said.source().is_some())),
+            None => {
+                let status = self.deadline_passed();
+                (status.clone(), Some(status))
+            }
+        };
+        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
+        status
     }
 
     /// The error of a call that stops before it could make another attempt.
@@ -192,9 +198,9 @@ impl<S> Flow<S> {
                 let method = Arc::clone(&upstream.method().path);
                 let key = BreakerKey { target, method };
                 let attempts = self.driven.call().attempts();
-                CircuitOpen { key, retry_at, attempts, last: self.last.take() }.into()
+                CircuitOpen { key, retry_at, attempts, last: self.said() }.into()
             }
-            StopReason::NoTarget if self.last.is_none() => {
+            StopReason::NoTarget if self.heard.is_none() && self.lost.is_none() => {
                 let target = self.driven.upstream().settings().target.to_string();
                 NoHealthyTargets { targets: vec![target] }.into()
             }
@@ -202,18 +208,10 @@ impl<S> Flow<S> {
         }
     }
 
-    /// The last error, with why it was the last.
-    fn explained(&self, mut status: Status, reason: StopReason) -> Status {
-        let attempts = self.driven.call().attempts();
-        let cause = core::error::Error::source(&status).is_some().then(|| status.clone());
-        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
-        status
-    }
-
     fn deadline_passed(&mut self) -> Status {
         let method = Arc::clone(&self.driven.upstream().method().path);
         let attempts = self.driven.call().attempts();
-        DeadlinePassed { method, attempts, last: self.last.take() }.into()
+        DeadlinePassed { method, attempts, last: self.said() }.into()
     }
 }
 

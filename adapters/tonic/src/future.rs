@@ -21,7 +21,7 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
-use crate::reading::{Ahead, Read, Reading};
+use crate::reading::{Read, Reading};
 use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
@@ -170,11 +170,7 @@ fn ready_to_send<S>(
     let payload = match read {
         Read::Failed(status) => return Err(status),
         Read::Message(message) => Payload::Message(message),
-        Read::Other(body, Ahead::Nothing) => Payload::stream(body),
-        Read::Other(body, Ahead::Something) => {
-            flow.driven.call_mut().forbid_repeats();
-            return Ok(Request::from_parts(parts, body));
-        }
+        Read::Other(body) => Payload::stream(body),
     };
     let body = payload.give();
     flow.again = Some((Head::of(&parts), payload));

@@ -84,6 +84,7 @@ mod method;
 mod options;
 mod reading;
 mod request;
+mod restart;
 mod server;
 mod service;
 mod settings;

@@ -14,7 +14,6 @@ use tonic::body::Body;
 use crate::messages::PREFIX;
 
 /// Reads one message.
-#[derive(Debug)]
 pub(crate) struct Reading {
     body: Body,
     first: Option<Bytes>,
@@ -76,30 +75,21 @@ impl Reading {
         let rest = core::mem::take(&mut self.body);
         let first = self.first.take().map(Frame::data);
         if first.is_none() && last.is_none() {
-            return Read::Other(rest, Ahead::Nothing);
+            return Read::Other(rest);
         }
-        Read::Other(Body::new(Front { frames: [first, last], rest }), Ahead::Something)
+        Read::Other(Body::new(Front { frames: [first, last], rest }))
     }
 }
 
 /// What reading ahead in a request body found.
-#[derive(Debug)]
 pub(crate) enum Read {
     /// The body failed. Nothing was sent, and it says nothing about the server.
     Failed(Status),
     /// A single message, or none: it can be given again.
     Message(Option<Bytes>),
-    /// Not a single ready message within the limit. What was read is put in front again.
-    Other(Body, Ahead),
-}
-
-/// How much of an unfinished body has been taken.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Ahead {
-    /// None of it: it can be lent.
-    Nothing,
-    /// Some: it can be sent once.
-    Something,
+    /// Not a single ready message within the limit. What was read is put in front again, so that
+    /// it can be lent as if nobody had.
+    Other(Body),
 }
 
 /// Whether a body that is not ready is waited for.

@@ -230,10 +230,12 @@ impl<S> Resilient<S> {
     }
 }
 
-/// Whether neither the settings, nor the task, nor the call itself want anything.
+/// Whether neither the settings, nor the task, nor the call itself want anything. A deadline is
+/// something: below us nobody keeps it beyond the headers.
 fn is_idle(method: &Method, request: &Request<Body>) -> bool {
     method.passive
         && current_budget().is_none()
+        && !request.headers().contains_key(timeout::GRPC_TIMEOUT)
         && request.extensions().get::<CallOptions>().is_none()
 }
 

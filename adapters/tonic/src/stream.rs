@@ -11,7 +11,7 @@ use core::task::{Context, Poll, ready};
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
@@ -23,7 +23,8 @@ use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
-use crate::messages::{Messages, Whole};
+use crate::messages::Whole;
+use crate::restart::{Restart, other_encoding};
 use crate::wire::{self, status};
 
 /// The body of a response that was handed over before its end.
@@ -55,13 +56,6 @@ impl From<Ended> for Polled {
     }
 }
 
-/// What a stream needs that may begin anew.
-struct Restart {
-    messages: Messages,
-    /// The caller's decoder was chosen by the first headers.
-    encoding: Option<HeaderValue>,
-}
-
 /// Nothing of the service is ever pinned here.
 impl<S> Unpin for StreamBody<S> {}
 
@@ -79,10 +73,8 @@ where
         mut flow: Flow<S>,
         attempt: Attempt,
     ) -> Response<Body> {
-        let restart = flow.driven.upstream().method().restarts.then(|| Restart {
-            messages: Messages::default(),
-            encoding: encoding(response.headers()).cloned(),
-        });
+        let restarts = flow.driven.upstream().method().restarts;
+        let restart = restarts.then(|| Restart::of(response.headers()));
         if restart.is_none() {
             // The caller has the headers: what follows cannot be taken back.
             flow.driven.call_mut().forbid_repeats();
@@ -141,20 +133,16 @@ where
         self.stage = Stage::Settled;
         match answer {
             Answer::Over(result) => Some(result.map(last_frame)),
-            Answer::Stream(response, attempt, flow) => {
-                let restart = self.restart.as_mut()?;
-                if encoding(response.headers()) != restart.encoding.as_ref() {
-                    let message = "a restarted stream came with another grpc-encoding";
-                    return Some(Err(Status::internal(message)));
+            Answer::Stream(response, attempt, mut flow) => {
+                if !self.restart.as_mut()?.begin_anew(response.headers()) {
+                    return Some(Err(other_encoding(flow.said())));
                 }
                 let method = &*flow.driven.upstream().method().path;
                 tracing::warn!(
                     target: "evenkeel",
                     method,
-                    "a response stream broke and was begun anew: items repeat",
+                    "a response stream broke and was started anew: items repeat",
                 );
-                // What was half a message died with its attempt.
-                restart.messages = Messages::default();
                 self.in_headers = in_headers(&response);
                 let body = response.into_body();
                 self.stage = Stage::Open { body, flow, attempt };
@@ -245,15 +233,8 @@ fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
     Ended::Complete { code, response }
 }
 
-/// How the messages are compressed; `None`, in either way of saying so, if they are not.
-fn encoding(headers: &HeaderMap) -> Option<&HeaderValue> {
-    headers.get(ENCODING).filter(|encoding| *encoding != "identity")
-}
-
 /// The trailers of a stream that ended well; where it ended in its headers, these.
 fn last_frame(response: Response<Held>) -> Frame<Bytes> {
     let (parts, mut held) = response.into_parts();
     Frame::trailers(held.take_trailers().unwrap_or(parts.headers))
 }
-
-const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");

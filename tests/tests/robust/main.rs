@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod chain;
 mod contract;
 mod crowd;
 mod drops;
@@ -17,10 +18,12 @@ mod messages;
 mod names;
 mod panics;
 mod ready;
+mod said;
 mod sizes;
 mod sockets;
 mod statuses;
 mod streams;
+mod time;
 mod transport;
 mod warnings;
 mod zero_time;

@@ -26,13 +26,19 @@ pub(crate) fn of_trailers(trailers: Option<&HeaderMap>, in_headers: Option<Code>
     trailers.and_then(written).or(in_headers).unwrap_or(Code::Unknown)
 }
 
-/// The code that counts when the server's `code` arrives with `left` of our deadline.
+/// Whether an attempt that ended in `code` with `left` of our deadline was ended by the deadline.
 ///
 /// Servers drop a handler whose deadline passed and may answer `CANCELLED`. Two timers race here:
 /// the server's started from a value rounded down, ours ends at the deadline. The specification
 /// asks the client to call both `DEADLINE_EXCEEDED`. A `CANCELLED` long before stays what it is.
-pub(crate) fn at_deadline(code: Code, left: Micros) -> Code {
-    if code == Code::Cancelled && left <= DEADLINE_SLACK { Code::DeadlineExceeded } else { code }
+pub(crate) fn is_at_deadline(code: Code, left: Micros) -> bool {
+    left.is_zero() || code == Code::Cancelled && left <= DEADLINE_SLACK
+}
+
+/// Whether an error of the transport's is tonic's own timer, which is ours a tick early: it too
+/// started from the rounded value. Nobody said anything then.
+pub(crate) fn is_our_timer(code: Code, left: Micros) -> bool {
+    code == Code::DeadlineExceeded && left <= DEADLINE_SLACK
 }
 
 /// The code as the core knows it.
