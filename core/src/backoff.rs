@@ -2,7 +2,7 @@
 //!
 //! Why jitter? Clients that failed together and wait the same time fail together again; spread
 //! over the wait, they do not. Before changing this file read "Exponential Backoff And Jitter"
-//! (M. Brooker, AWS, 2015) for the five shapes and gRPC A6 for the growth.
+//! (M. Brooker, AWS, 2015) for every shape but the proportional one, and gRPC A6 for the growth.
 //!
 //! Two faults are on file again and again elsewhere, and both are excluded by the shape of this
 //! code: the growth saturates in integers and meets the cap at *every* step (no exponent, no

@@ -43,6 +43,13 @@ impl Invalid {
     }
 
     /// The setting, as `block.name`.
+    ///
+    /// A setting that grpc-client-kit has is called as there, so that one list of names serves
+    /// both: `breaker.recovery_timeout` is what
+    /// [`with_open_for`](crate::BreakerPolicy::with_open_for) sets, `breaker.half_open_max_calls`
+    /// [`with_max_trials`](crate::BreakerPolicy::with_max_trials), `breaker.fail_threshold`
+    /// [`Consecutive::new`](crate::Consecutive::new), `timeout.default`
+    /// [`with_timeout`](crate::CallPolicy::with_timeout).
     pub const fn field(&self) -> &'static str {
         self.field
     }
@@ -72,6 +79,9 @@ impl fmt::Display for Invalid {
 impl core::error::Error for Invalid {}
 
 /// Unwraps a policy's constructor in a `const` or `static`; a wrong setting does not compile.
+///
+/// The compiler then prints the [`rule`](Invalid::rule) that was broken and points at the line.
+/// Outside a `const` or `static` it panics; there, handle the [`Invalid`] instead.
 ///
 /// ```
 /// use core::time::Duration;

@@ -17,7 +17,8 @@
 //! let mut upstream = Single::new(&POLICY);
 //!
 //! let mut reply = Err("not sent");
-//! let mut call = Call::new(POLICY.deadline(clock.now(), Deadline::NONE), 7);
+//! let seed = 7; // for the jitter; another for each call
+//! let mut call = Call::new(POLICY.deadline(clock.now(), Deadline::NONE), seed);
 //! let reason = loop {
 //!     match call.poll(clock.now(), &mut upstream) {
 //!         Action::Attempt(attempt) => {
@@ -72,8 +73,9 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → call → event`. Only [`rng`] is public as a
-//! module; everything else is re-exported here. [`docs::driving`] says how to write a driver.
+//! window → retry, throttle, breaker → table, pick → call → event`. Of the code only [`rng`] is
+//! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
+//! driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 

@@ -1,7 +1,8 @@
 //! This file knows whether a failed attempt is tried again, and when; and, if not, why not.
 //!
-//! Before changing this file read gRPC A6 and SEMANTICS in the manual. The order of the questions
-//! is part of the contract, because the first "no" is the reason a person reads in an incident.
+//! Before changing this file read gRPC A6 and section 5 of `docs/semantics.md`. The order of the
+//! questions is part of the contract, because the first "no" is the reason a person reads in an
+//! incident.
 
 use core::time::Duration;
 

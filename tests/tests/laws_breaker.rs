@@ -1,8 +1,9 @@
 //! The laws of a breaker, in every state it can reach.
 //!
-//! Four small settings are searched completely: every state of the breaker together with the
-//! permits that are out. Every answer on the way is held against a ledger (`model::ledger`), and
-//! the laws are asked of every single step.
+//! Four small settings are searched: every state of the breaker together with the permits that
+//! are out, to the end (a time window twelve steps deep, because it counts without end). Every
+//! answer on the way is held against a ledger (`model::ledger`), and the laws are asked of every
+//! single step; then of random walks, with all rules and clocks that go back.
 
 use core::fmt::Debug;
 use core::time::Duration;
@@ -107,10 +108,7 @@ fn collect<T: Trip + Debug + PartialEq>(
     expected: (usize, usize),
 ) -> (Terms, Vec<Step>) {
     let mut steps = Vec::new();
-    let extent = every_step(setting, &mut |step| {
-        steps.push(step.clone());
-        Ok(())
-    });
+    let extent = every_step(setting, &mut |step| steps.push(step));
     let extent = extent.unwrap_or_else(|fault| panic!("{fault}"));
     println!("{extent:?} with {:?}", setting.policy.trip());
     assert_eq!((extent.states, extent.steps), expected);

@@ -3,8 +3,9 @@
 //! Each law is a question about what was written down while a script was played; the order of the
 //! rules is asked of a second machine that follows the first (`model::oracle`).
 
-use evenkeel_core::{Next, Refusal, Report, StopReason, Weight};
+use evenkeel_core::{Next, Refusal, StopReason};
 use evenkeel_tests::ensure;
+use evenkeel_tests::model::ending::{Last, end_of, last_of};
 use evenkeel_tests::model::ghost::Contact;
 use evenkeel_tests::model::run::{Event, Manner, Run, Seen, What, play};
 use evenkeel_tests::model::script::{Script, Step, any_script, every_script, extreme_script};
@@ -41,16 +42,6 @@ fn compare(plain: &Run, other: &Run, kept: fn(&Event) -> bool) -> Found {
     ensure!(differs.is_none(), "not the same: {differs:#?}");
     ensure!(plain.count() == other.count(), "one goes on where the other has ended");
     Ok(())
-}
-
-/// When the call was over, and why.
-fn end_of(run: &Run) -> Option<(usize, StopReason)> {
-    run.events.iter().enumerate().find_map(|(at, event)| match event.what {
-        What::Cancelled => Some((at, StopReason::Cancelled)),
-        What::Completed { next: Next::Stop(reason), .. } => Some((at, reason)),
-        What::Polled(Seen::Finish(reason)) => Some((at, reason)),
-        What::Completed { .. } | What::Forbidden | What::Polled(_) => None,
-    })
 }
 
 #[test]
@@ -104,21 +95,26 @@ fn no_attempt_outlives_the_call() {
 #[test]
 fn no_wait_outlives_the_call() {
     on_runs(|run| {
+        let mut under_way = 0usize;
         for event in &run.events {
-            match event.what {
-                What::Polled(Seen::Wait(at)) => {
-                    ensure!(at <= run.deadline, "waits until {at}");
+            for contact in &event.contacts {
+                match contact {
+                    Contact::Admitted { .. } => under_way += 1,
+                    Contact::Recorded { .. } => under_way -= 1,
+                    _ => {}
                 }
-                What::Completed { next: Next::Retry { at, .. }, .. } => {
-                    ensure!(at.as_micros() < run.deadline, "a retry at {at:?}");
-                }
-                _ => {}
             }
-            if event.now >= run.deadline
-                && let What::Polled(seen) = event.what
-            {
-                ensure!(matches!(seen, Seen::Finish(_)), "{seen:?} at the deadline");
+            // A wait between attempts ends before the deadline, or is not begun.
+            let retry = matches!(event.what, What::Completed { next: Next::Retry { at, .. }, .. }
+                if at.as_micros() >= run.deadline);
+            ensure!(!retry, "a retry at the deadline");
+            let What::Polled(seen) = event.what else { continue };
+            let idle = under_way == 0 && !run.settings.wait_for_ready;
+            if let Seen::Wait(at) = seen {
+                ensure!(at < run.deadline || (at == run.deadline && !idle), "waits until {at}");
             }
+            let over = event.now >= run.deadline;
+            ensure!(!over || matches!(seen, Seen::Finish(_)), "{seen:?} at the deadline");
         }
         Ok(())
     });
@@ -153,7 +149,10 @@ fn the_end_is_final() {
 #[test]
 fn a_late_answer_changes_nothing() {
     on_scripts(|script| {
-        // With a clock that goes back, handing in is also news of the time.
+        // At or after its attempt's deadline it does not matter what an answer says.
+        makes_no_difference(script, Manner::Flatters, |_| true)?;
+        // After the attempt was given up not even whether it comes; but with a clock that goes
+        // back, handing in is also news of the time.
         let steps = script.steps.iter().filter(|step| !matches!(step, Step::Back(_)));
         let script = Script { steps: steps.copied().collect(), ..script.clone() };
         let in_time = |event: &Event| !matches!(event.what, What::Completed { late: true, .. });
@@ -206,32 +205,6 @@ fn the_last_real_error_survives() {
         ensure!(failed || attempt.is_none() || reason == StopReason::Succeeded, "{reason:?}");
         Ok(())
     });
-}
-
-/// What a driver could still show for the call.
-struct Last {
-    /// The last end of an attempt that was its own.
-    attempt: Option<Report>,
-    refusal: Option<Refusal>,
-    /// The attempts that ended and count.
-    counted: usize,
-}
-
-fn last_of(events: &[Event]) -> Last {
-    let mut last = Last { attempt: None, refusal: None, counted: 0 };
-    for contact in events.iter().flat_map(|event| &event.contacts) {
-        match contact {
-            Contact::Recorded { report, .. } => {
-                last.counted += usize::from(report.weight != Weight::Transparent);
-                if matches!(report.weight, Weight::Counts | Weight::CutShort) {
-                    last.attempt = Some(*report);
-                }
-            }
-            Contact::Refused(refusal) => last.refusal = Some(*refusal),
-            Contact::Admitted { .. } | Contact::Asked { .. } | Contact::Renewed { .. } => {}
-        }
-    }
-    last
 }
 
 #[test]

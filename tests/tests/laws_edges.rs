@@ -95,7 +95,10 @@ fn neighbouring_seeds_are_strangers() {
     }
     // A fleet out of one box: MAC addresses in a row.
     let macs = (0..1_000u16).map(|number| [0x02, 0, 0, 0x17, (number >> 8) as u8, number as u8]);
-    let fleet: Vec<f64> = macs.map(|mac| delays(seed_from(&mac)).0).collect();
+    let seeds: Vec<u32> = macs.map(|mac| seed_from(&mac)).collect();
+    let shares: Vec<f64> = seeds.iter().map(|seed| f64::from(*seed) / 2f64.powi(32)).collect();
+    are_strangers(&shares, "seeds of devices");
+    let fleet: Vec<f64> = seeds.iter().map(|seed| delays(*seed).0).collect();
     are_strangers(&fleet, "devices");
 }
 

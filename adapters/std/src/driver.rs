@@ -16,8 +16,8 @@ use crate::BlockingClock;
 /// `attempt` must respect [`Attempt::deadline`] itself (by the read timeout of a socket, say): a
 /// thread cannot be cut off. An answer that comes at or after it is too late, whatever it says.
 /// `classify` says how an attempt ended; `seed` decides the jitter and must differ from call to
-/// call. A panic in `attempt` or `classify` makes that attempt a failure (`UNKNOWN`) before it goes
-/// on its way, so that no trial is lost in it.
+/// call, which [`fresh_seed`](crate::fresh_seed) sees to. A panic in `attempt` or `classify` makes
+/// that attempt a failure (`UNKNOWN`) before it goes on its way, so that no trial is lost in it.
 ///
 /// # Errors
 ///
@@ -44,6 +44,48 @@ use crate::BlockingClock;
 /// );
 /// assert_eq!(reply, Ok(42));
 /// assert!(clock.now().as_micros() >= 90_000, "it waited before the second attempt");
+/// ```
+///
+/// A socket ends at the deadline when each of its steps is given what is left. That may be nothing,
+/// and sockets take no timeout of zero:
+///
+/// ```no_run
+/// use std::io::{ErrorKind, Read, Result, Write};
+/// use std::net::{SocketAddr, TcpStream};
+/// use std::time::Duration;
+///
+/// use evenkeel_core::{Attempt, Clock, Deadline, Outcome};
+/// use evenkeel_std::{Shared, StdClock, call, fresh_seed};
+///
+/// fn left(attempt: &Attempt) -> Result<Duration> {
+///     let left = attempt.deadline().remaining(StdClock.now());
+///     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left.as_duration()) }
+/// }
+///
+/// fn ping(address: &SocketAddr, attempt: &Attempt) -> Result<[u8; 4]> {
+///     let mut stream = TcpStream::connect_timeout(address, left(attempt)?)?;
+///     stream.set_write_timeout(Some(left(attempt)?))?;
+///     stream.write_all(b"ping")?;
+///     stream.set_read_timeout(Some(left(attempt)?))?;
+///     let mut reply = [0; 4];
+///     stream.read_exact(&mut reply)?; // one timeout for each read: enough for one packet
+///     Ok(reply)
+/// }
+///
+/// fn classify(reply: &Result<[u8; 4]>) -> Outcome {
+///     match reply {
+///         Ok(_) => Outcome::success(),
+///         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Outcome::not_connected(),
+///         Err(_) => Outcome::unavailable(),
+///     }
+/// }
+///
+/// fn is_there(peer: &Shared, address: SocketAddr) -> bool {
+///     let deadline = peer.call_policy().deadline(StdClock.now(), Deadline::NONE);
+///     let ping = |attempt: &Attempt| ping(&address, attempt);
+///     call(&StdClock, peer.view(), deadline, fresh_seed(), classify, ping).is_ok()
+/// }
+/// # let _ = is_there;
 /// ```
 pub fn call<U: Upstream, T, E>(
     clock: &impl BlockingClock,

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use evenkeel_std::core::{CallPolicy, Clock, Deadline, Outcome};
-//! use evenkeel_std::{Shared, StdClock, call};
+//! use evenkeel_std::{Shared, StdClock, call, fresh_seed};
 //!
 //! let sensor = Shared::new(CallPolicy::DEFAULT);
 //! let deadline = sensor.call_policy().deadline(StdClock.now(), Deadline::NONE);
@@ -14,7 +14,8 @@
 //!     Ok(_) => Outcome::success(),
 //!     Err(_) => Outcome::unavailable(),
 //! };
-//! let reading = call(&StdClock, sensor.view(), deadline, 7, classify, |_attempt| Ok(21));
+//! let seed = fresh_seed(); // another for each call, or all wait alike
+//! let reading = call(&StdClock, sensor.view(), deadline, seed, classify, |_attempt| Ok(21));
 //! assert_eq!(reading.unwrap(), 21);
 //! ```
 //!
@@ -22,7 +23,7 @@
 //!
 //! It does not decide: every rule is in the core, and a shared breaker answers exactly as the
 //! plain one would (a property test compares them). It cuts no blocking attempt off; give the
-//! attempt's deadline to whatever blocks.
+//! attempt's deadline to whatever blocks; [`call`] shows it for a socket.
 //!
 //! # Map
 //!

@@ -14,6 +14,8 @@ use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::{Body as _, Frame};
 use pin_project_lite::pin_project;
+use tokio::task::coop::poll_proceed;
+use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
@@ -24,7 +26,6 @@ use crate::options::RetryOwned;
 use crate::wire::{self, status, timeout};
 
 /// How an attempt ended, before anybody judges it.
-#[derive(Debug)]
 pub(crate) enum Ended {
     /// The status is known and everything there is has come.
     Complete { code: Code, response: Response<Held> },
@@ -99,10 +100,10 @@ where
                         // What is left at the moment of sending.
                         let left = this.deadline.remaining(TokioClock.now());
                         if left.is_zero() {
+                            // Ready too late: with nothing left nothing is sent.
                             return Poll::Ready(Ended::CutOff);
                         }
-                        let left = timeout::encode(left);
-                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, left);
+                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
                     }
                     Stage::Sent { response: this.inner.call(request) }
                 }
@@ -191,7 +192,7 @@ where
 
 fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>) -> Poll<Ended> {
     loop {
-        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let frame = ready!(poll_frame(body, cx));
         match frame.map(|frame| frame.map(Frame::into_data)) {
             Some(Ok(Ok(data))) => {
                 held.body_mut().push(data);
@@ -213,6 +214,18 @@ fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>
             None => return Poll::Ready(complete(take(held))),
         }
     }
+}
+
+/// The next frame of a body. Frames may come faster than they are read, and may have nothing in
+/// them: now and then it is pending, so that the deadline is looked at and others have their turn.
+pub(crate) fn poll_frame(
+    body: &mut Body,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    let turn = ready!(poll_proceed(cx));
+    let frame = ready!(Pin::new(body).poll_frame(cx));
+    turn.made_progress();
+    Poll::Ready(frame)
 }
 
 fn complete(response: Response<Held>) -> Ended {

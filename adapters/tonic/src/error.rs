@@ -11,6 +11,8 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+mod brief;
+
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -32,7 +34,6 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     }
     None
 }
-
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {
@@ -43,7 +44,7 @@ pub struct BreakerKey {
 }
 
 /// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct CircuitOpen {
     /// Whose breaker.
@@ -72,7 +73,7 @@ pub struct BudgetExhausted {
 
 /// The deadline of the call, or of its last attempt, came first. The status is
 /// `DEADLINE_EXCEEDED`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadlinePassed {
     /// The call.
@@ -93,7 +94,7 @@ pub struct NoHealthyTargets {
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Stopped {
     /// Why.

@@ -21,7 +21,6 @@ use crate::upstream::MethodUpstream;
 use crate::wire::{pushback, status};
 
 /// One call.
-#[derive(Debug)]
 pub(crate) struct Flow<S> {
     pub(crate) inner: S,
     pub(crate) driven: Driven<MethodUpstream>,

@@ -17,7 +17,7 @@ use tonic::body::Body;
 use crate::messages::LONGEST;
 
 /// The frames of a response body; the first inline, because a unary response rarely has more.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Held {
     first: Option<Bytes>,
     rest: VecDeque<Bytes>,

@@ -6,13 +6,12 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 
 /// Gives bytes on as soon as they make whole messages.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Messages {
     partial: BytesMut,
 }
 
 /// What a piece of the stream made whole.
-#[derive(Debug)]
 pub(crate) enum Whole {
     /// These messages; perhaps none yet.
     Messages(Option<Bytes>),

@@ -14,7 +14,6 @@ use tonic::body::Body;
 use crate::messages::PREFIX;
 
 /// Reads one message.
-#[derive(Debug)]
 pub(crate) struct Reading {
     body: Body,
     first: Option<Bytes>,
@@ -83,7 +82,6 @@ impl Reading {
 }
 
 /// What reading ahead in a request body found.
-#[derive(Debug)]
 pub(crate) enum Read {
     /// The body failed. Nothing was sent, and it says nothing about the server.
     Failed(Status),

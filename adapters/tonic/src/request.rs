@@ -18,14 +18,12 @@ use tonic::{GrpcMethod, Status};
 
 /// The head of a request, kept without allocating where it is as small as generated clients make
 /// it.
-#[derive(Debug)]
 pub(crate) struct Head {
     uri: Uri,
     headers: Headers,
     extensions: Kept,
 }
 
-#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the large one is there to save an allocation")]
 enum Headers {
     Inline([Option<(HeaderName, HeaderValue)>; INLINE]),
@@ -33,7 +31,6 @@ enum Headers {
 }
 
 /// Foreign extensions are cloned only when there are any.
-#[derive(Debug)]
 enum Kept {
     All(Extensions),
     Method(Option<GrpcMethod<'static>>),
@@ -82,7 +79,6 @@ impl Head {
 }
 
 /// The body of a request, as far as it can be given again.
-#[derive(Debug)]
 pub(crate) enum Payload {
     /// One message, or none.
     Message(Option<Bytes>),
@@ -143,7 +139,6 @@ impl http_body::Body for OneMessage {
 }
 
 /// A stream and who may read it.
-#[derive(Debug)]
 pub(crate) struct Lent {
     body: Body,
     loan: u64,
@@ -180,3 +175,33 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Generated clients send four headers of their own; the rest is room for the caller's metadata.
 const INLINE: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use core::fmt::Debug;
+
+    use super::{Head, Payload};
+    use crate::flow::Flow;
+    use crate::held::Held;
+    use crate::reading::Reading;
+
+    /// Applies twice, so that the compiler cannot choose, to whatever can be printed.
+    trait CannotBePrinted<Why> {
+        const HOLDS: bool = true;
+    }
+
+    struct Printed;
+
+    impl<T> CannotBePrinted<()> for T {}
+    impl<T: Debug> CannotBePrinted<Printed> for T {}
+
+    /// Metadata and messages are somebody's secrets: what holds them has no `Debug`, or this does
+    /// not compile.
+    const _: () = {
+        assert!(<Head as CannotBePrinted<_>>::HOLDS);
+        assert!(<Payload as CannotBePrinted<_>>::HOLDS);
+        assert!(<Reading as CannotBePrinted<_>>::HOLDS);
+        assert!(<Held as CannotBePrinted<_>>::HOLDS);
+        assert!(<Flow<()> as CannotBePrinted<_>>::HOLDS);
+    };
+}

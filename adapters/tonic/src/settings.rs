@@ -9,6 +9,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
+use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
 use crate::{AllowList, BreakerKey, MethodKind, MethodTable};
 
@@ -145,7 +146,11 @@ impl Settings {
         let (_, table) = self.breaker.as_ref()?;
         self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
         let key = KeyRef { target: &self.target, method: &path.into() };
-        table.lookup(TokioClock.now(), &key).handle
+        let lookup = table.lookup(TokioClock.now(), &key);
+        if lookup.overflowed {
+            warn_of_a_full_table(self);
+        }
+        lookup.handle
     }
 
     fn is_passive(&self) -> bool {

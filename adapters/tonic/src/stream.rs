@@ -18,7 +18,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
-use crate::attempt::{Ended, caught, in_headers};
+use crate::attempt::{Ended, caught, in_headers, poll_frame};
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
@@ -118,18 +118,14 @@ where
         match flow.conclude(attempt, ended) {
             Concluded::Over(result) => Some(result.map(last_frame)),
             Concluded::Again | Concluded::Stream(..) => {
-                self.begin_anew(flow, None);
+                self.stage = Stage::Restarting(Box::pin(drive(flow, None)));
                 None
             }
             Concluded::WaitReady(attempt) => {
-                self.begin_anew(flow, Some(attempt));
+                self.stage = Stage::Restarting(Box::pin(drive(flow, Some(attempt))));
                 None
             }
         }
-    }
-
-    fn begin_anew(&mut self, flow: Flow<S>, unsent: Option<Attempt>) {
-        self.stage = Stage::Restarting(Box::pin(drive(flow, unsent)));
     }
 
     /// Goes on with the stream that was started anew.
@@ -217,7 +213,7 @@ where
 }
 
 fn poll_body(body: &mut Body, in_headers: Option<Code>, cx: &mut Context<'_>) -> Poll<Polled> {
-    Poll::Ready(match ready!(http_body::Body::poll_frame(Pin::new(body), cx)) {
+    Poll::Ready(match ready!(poll_frame(body, cx)) {
         Some(Ok(frame)) => match frame.into_trailers() {
             Ok(trailers) => Polled::Ended(ended(Some(trailers), in_headers)),
             Err(data) => Polled::Data(data),

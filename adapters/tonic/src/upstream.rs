@@ -113,7 +113,8 @@ impl Upstream for MethodUpstream {
     }
 }
 
-fn warn_of_a_full_table(settings: &Settings) {
+/// One warning for each time the table fills up; whoever's lookup did it gives it.
+pub(crate) fn warn_of_a_full_table(settings: &Settings) {
     let size = settings.breaker.as_ref().map_or(0, |(_, table)| table.len());
     let target = &*settings.target;
     tracing::warn!(

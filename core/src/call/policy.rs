@@ -72,7 +72,11 @@ impl CallPolicy {
     ///
     /// Refuses zero and 2^48 µs (8.9 years) or more.
     pub const fn with_attempt_timeout(mut self, limit: Duration) -> Result<Self, Invalid> {
-        self.attempt_timeout = match Micros::positive_setting("retry.attempt_timeout", limit) {
+        if limit.is_zero() {
+            let rule = "must be longer than zero; for no limit do not set it";
+            return Err(Invalid::new("retry.attempt_timeout", 0, " µs", rule));
+        }
+        self.attempt_timeout = match Micros::setting("retry.attempt_timeout", limit) {
             Ok(limit) => limit,
             Err(invalid) => return Err(invalid),
         };

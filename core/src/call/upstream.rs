@@ -166,7 +166,9 @@ impl<T: Trip> Upstream for Single<'_, T> {
 }
 
 /// One target whose breaker lives in a [`BreakerTable`], under a key of the caller's choice: a
-/// method, a sensor's address.
+/// method, a sensor's address. Make it anew for each step; the table stays where it is.
+///
+/// [`docs::driving`](crate::docs::driving) reads eight sensors with it, without a heap.
 ///
 /// ```
 /// use evenkeel_core::{BreakerPolicy, BreakerTable, CallPolicy, Keyed};

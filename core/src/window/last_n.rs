@@ -43,11 +43,11 @@ impl<const WORDS: usize> LastN<WORDS> {
     /// never be judged), and a share outside 1..=100.
     pub const fn new(n: u16, min_calls: u16, percent: u8) -> Result<Self, Invalid> {
         if n == 0 || crate::num::widen16to_usize(n) > WORDS.saturating_mul(32) {
-            let rule = "must be from 1 to 32 calls per word of the window";
+            let rule = "must be from 1 to 32 × WORDS calls (128 with LastN<4>, the default)";
             return Err(Invalid::new("breaker.window_calls", crate::num::widen16(n), "", rule));
         }
         if min_calls == 0 || min_calls > n {
-            let rule = "must be from 1 to the calls in the window";
+            let rule = "must be from 1 to n, the calls in the window";
             return Err(Invalid::new(
                 "breaker.min_calls",
                 crate::num::widen16(min_calls),

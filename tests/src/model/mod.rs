@@ -5,6 +5,7 @@
 //! snapshots, and the order in which a machine turns to its upstream.
 
 pub mod breaker;
+pub mod ending;
 pub mod ghost;
 pub mod ledger;
 pub mod oracle;

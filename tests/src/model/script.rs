@@ -56,10 +56,27 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// Any script of up to 24 steps.
+/// Any script: of up to 24 steps of every kind, or of a call that fails and fails again.
 pub fn any_script() -> impl Strategy<Value = Script> {
-    (any_settings(), vec(any_step(), 0..24))
-        .prop_map(|(settings, steps)| Script { settings, steps })
+    let steps = vec(any_step(), 0..24);
+    let free = (any_settings(), steps).prop_map(|(settings, steps)| Script { settings, steps });
+    prop_oneof![3 => free, 1 => failing_script()]
+}
+
+/// A call with time and attempts enough to show what comes of the third failure and the sixth.
+fn failing_script() -> impl Strategy<Value = Script> {
+    let failure = (any_sent(), any_pushback()).prop_map(|(sent, pushback)| Outcome {
+        code: Code::Unavailable,
+        sent,
+        pushback,
+    });
+    let round = (0..2u8, failure, -1..=1i64)
+        .prop_map(|(which, how, aside)| [Step::Sleep(aside), Step::End(which, how)]);
+    (any_settings(), 4..8u16, vec(round, 0..24)).prop_map(|(settings, max_attempts, rounds)| {
+        let (caller, timeout) = (None, None);
+        let settings = Settings { caller, timeout, max_attempts, max_hint: 50, ..settings };
+        Script { settings, steps: rounds.into_iter().flatten().collect() }
+    })
 }
 
 /// Any script under settings at the ends of their ranges, with leaps through time.
@@ -93,24 +110,34 @@ fn any_peers() -> impl Strategy<Value = Peers> {
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {
-    let hint = select(vec![0, 1, 15, 50, 51, u64::MAX]).prop_map(Micros::from_micros);
-    let pushback = prop_oneof![
-        6 => Just(Pushback::None),
-        1 => hint.clone().prop_map(Pushback::Exactly),
-        1 => hint.prop_map(Pushback::AtLeast),
-        1 => Just(Pushback::Stop),
-    ];
     let code = prop_oneof![
         6 => Just(Code::Unavailable),
         1 => Just(Code::Ok),
         1 => Just(Code::DeadlineExceeded),
         1 => select(vec![Code::NotFound, Code::Cancelled]),
     ];
-    let sent = prop_oneof![
+    (code, any_sent(), any_pushback()).prop_map(|(code, sent, pushback)| Outcome {
+        code,
+        sent,
+        pushback,
+    })
+}
+
+fn any_sent() -> impl Strategy<Value = Sent> {
+    prop_oneof![
         4 => Just(Sent::Maybe),
         1 => select(vec![Sent::Never, Sent::NotConnected, Sent::Refused]),
-    ];
-    (code, sent, pushback).prop_map(|(code, sent, pushback)| Outcome { code, sent, pushback })
+    ]
+}
+
+fn any_pushback() -> impl Strategy<Value = Pushback> {
+    let hint = select(vec![0, 1, 15, 50, 51, u64::MAX]).prop_map(Micros::from_micros);
+    prop_oneof![
+        8 => Just(Pushback::None),
+        2 => hint.clone().prop_map(Pushback::Exactly),
+        1 => hint.prop_map(Pushback::AtLeast),
+        1 => Just(Pushback::Stop),
+    ]
 }
 
 /// The moves of the exhaustive part: each is followed by a poll.
@@ -131,7 +158,7 @@ pub fn moves() -> Vec<Step> {
 }
 
 /// The settings of the exhaustive part.
-pub fn few_settings() -> [Settings; 3] {
+pub fn few_settings() -> [Settings; 4] {
     let hedged = Settings { hedge_after: Some(25), ..Settings::PLAIN };
     let endless = Settings {
         timeout: None,
@@ -142,7 +169,15 @@ pub fn few_settings() -> [Settings; 3] {
         max_attempts: 2,
         ..Settings::PLAIN
     };
-    [Settings::PLAIN, hedged, endless]
+    // A failure after one `Pass` whose wait would end at the deadline exactly.
+    let tight = Settings {
+        timeout: Some(60),
+        attempt_timeout: None,
+        initial: 30,
+        max: 30,
+        ..Settings::PLAIN
+    };
+    [Settings::PLAIN, hedged, endless, tight]
 }
 
 /// Calls `visit` with every script of exactly `depth` moves under each of a few settings; shorter

@@ -1,34 +1,29 @@
 //! A thousand calls at once, some of which fail and some of which are given up: whatever they
 //! took comes back.
 
-use crate::parts::{Alive, Gauge, answer, data, framed, refusal, service, trailers};
+use crate::parts::{Alive, answer, data, service, trailers};
 use crate::{CHARGE, ECHO, EXPORT, circuit, guarded, opens_after};
 use bytes::Bytes;
-use core::future::poll_fn;
-use core::pin::pin;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Random, RetryPolicy, SmallRng, ThrottlePolicy};
-use evenkeel_tests::{RawClient, Reason, Reply, Stub, drain, poll_n};
-use evenkeel_tonic::Resilient;
-use http::Request;
+use evenkeel_tests::{Last, Network, Peer, RawClient, Reason, Reply, Seen, Stub, drain};
+use evenkeel_tonic::{CircuitOpen, Resilient, cause};
+use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::sync::Arc;
-use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::client::GrpcService;
-use tower::ServiceExt;
-use tower::limit::ConcurrencyLimit;
+use tower::{BoxError, Service};
 
 const CALLS: usize = 1_000;
 
 /// A server that is slow, busy, broken or silent, as chance will have it.
-fn moody(seed: u32) -> Stub {
+fn moody(seed: u32) -> impl FnMut(&Seen) -> Reply + Send {
     let mut rng = SmallRng::seeded(seed);
-    Stub::answering(move |_| {
+    move |_| {
         let span = Duration::from_millis(u64::from(rng.next_u32() % 100));
         match rng.next_u32() % 8 {
             0 => Reply::status(Status::unavailable("busy")).after(span),
@@ -38,11 +33,21 @@ fn moody(seed: u32) -> Stub {
             4 => Reply::hang(),
             _ => Reply::headers().message("1").wait(span).end(Status::ok("")),
         }
-    })
+    }
+}
+
+/// How a call ended for its caller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    Answered,
+    Failed,
+    GivenUp,
+    /// By the breaker, without an attempt.
+    Refused,
 }
 
 /// One call of one of three methods, given up after up to 150 ms by every second caller.
-async fn one<S>(service: Resilient<S>, number: usize)
+async fn one<S>(service: Resilient<S>, number: usize) -> End
 where
     RawClient<Resilient<S>>: Clone,
     Resilient<S>: GrpcService<Body, ResponseBody = Body> + Clone,
@@ -51,47 +56,93 @@ where
     let mut client = RawClient::of(method, service);
     let call = async {
         if method == EXPORT {
-            if let Ok(stream) = client.server_streaming("all").await {
-                drain(stream.into_inner()).await;
-            }
-        } else {
-            _ = client.unary("ping").await;
+            let stream = client.server_streaming("all").await?.into_inner();
+            return drain(stream).await.1.map_or(Ok(()), Err);
         }
+        client.unary("ping").await.map(drop)
     };
-    let patience = if number % 2 == 0 { 20_000 } else { (number % 150) as u64 };
-    _ = timeout(Duration::from_millis(patience), call).await;
+    let patience = if number.is_multiple_of(2) { 20_000 } else { (number % 150) as u64 };
+    match timeout(Duration::from_millis(patience), call).await {
+        Ok(Ok(())) => End::Answered,
+        Ok(Err(status)) => match cause::<CircuitOpen>(&status) {
+            Some(open) if open.attempts == 0 => End::Refused,
+            _ => End::Failed,
+        },
+        Err(_) => End::GivenUp,
+    }
 }
 
 /// C51, but of a thousand, through every block at once.
 #[tokio::test(start_paused = true)]
 async fn c51_a_thousand_calls_leave_nothing_behind() {
     for seed in [1, 2, 3] {
-        let (inner, alive) = Alive::new(moody(seed));
-        let second = Duration::from_secs(1);
-        let service = guarded()
-            .retry_streaming()
-            .breaker(opens_after(3, second))
-            .throttle(ThrottlePolicy::grpc(1_000, 1_000).unwrap())
-            .build(inner)
-            .unwrap();
-        let mut calls = JoinSet::new();
-        for number in 0..CALLS {
-            calls.spawn(one(service.clone(), number));
-        }
-        assert_eq!(calls.join_all().await.len(), CALLS);
-
-        let states = service.circuit_breaker_states();
-        assert_eq!(states[""].len(), 3);
-        for (method, snapshot) in &states[""] {
-            assert_eq!(snapshot.trials, 0, "{method} after seed {seed}");
-        }
-        // The one in the service, and the one here: no call, clone or body has stayed.
-        assert_eq!(Arc::strong_count(&alive), 2, "seed {seed}");
-
-        // Whatever state it was left in, it recovers as soon as the server does.
-        tokio::time::sleep(2 * second).await;
-        recovers(&service).await;
+        crowd(Stub::answering(moody(seed))).await;
     }
+}
+
+/// The same over HTTP/2, where a connection breaks under many calls at once.
+#[tokio::test(start_paused = true)]
+async fn c51_a_thousand_calls_over_connections_that_break() {
+    for seed in [4, 5, 6] {
+        let net = Network::new();
+        let mut mood = moody(seed);
+        let mut requests = 0;
+        Peer::answering(move |seen| {
+            requests += 1;
+            match requests % 50 {
+                10 => Reply::hang().go_away(Last::Before, Reason::NO_ERROR),
+                20 => Reply::hang().close(),
+                30 => Reply::headers().message("1").abort(),
+                40 => Reply::hang().go_away(Last::This, Reason::ENHANCE_YOUR_CALM).close(),
+                _ => mood(seen),
+            }
+        })
+        .listen(&net, "a");
+        crowd(net.channel("a")).await;
+    }
+}
+
+async fn crowd<S>(inner: S)
+where
+    S: Service<Request<Body>, Response = Response<Body>, Future: Send + 'static>,
+    S: Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError> + Send,
+{
+    let (inner, alive) = Alive::new(inner);
+    let open_for = Duration::from_millis(50);
+    let service = guarded()
+        .retry_streaming()
+        .breaker(opens_after(3, open_for))
+        .throttle(ThrottlePolicy::grpc(1_000, 1_000).unwrap())
+        .build(inner)
+        .unwrap();
+    let mut calls = JoinSet::new();
+    for number in 0..CALLS {
+        // All at once, and as many one after the other, which meet open circuits and are trials.
+        calls.spawn(one(service.clone(), number));
+        let (service, wait) = (service.clone(), Duration::from_millis(5 * number as u64));
+        calls.spawn(async move {
+            tokio::time::sleep(wait).await;
+            one(service, number).await
+        });
+    }
+    let ends = calls.join_all().await;
+    assert_eq!(ends.len(), 2 * CALLS);
+    for end in [End::Answered, End::Failed, End::GivenUp, End::Refused] {
+        assert!(ends.iter().filter(|other| **other == end).count() > 20, "hardly any {end:?}");
+    }
+
+    let states = service.circuit_breaker_states();
+    assert_eq!(states[""].len(), 3);
+    for (method, snapshot) in &states[""] {
+        assert_eq!(snapshot.trials, 0, "{method}");
+    }
+    // The one in the service, and the one here: no call, clone or body has stayed.
+    assert_eq!(Arc::strong_count(&alive), 2);
+
+    // Whatever state it was left in, it recovers as soon as the server does.
+    tokio::time::sleep(open_for).await;
+    recovers(&service).await;
 }
 
 /// Calls until each circuit has closed. The server is as moody as before, so that takes a few.
@@ -107,7 +158,7 @@ where
             }
             let mut client = RawClient::of(method, service.clone());
             _ = client.unary("ping").await;
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let snapshot = circuit(service, method);
         assert_eq!((snapshot.state, snapshot.trials), (BreakerState::Closed, 0), "{method}");
@@ -125,7 +176,7 @@ async fn no_handle_is_kept() {
         .breaker(opens_after(u16::MAX, Duration::from_secs(1)))
         .max_methods(1)
         .unwrap()
-        .build(moody(4))
+        .build(Stub::answering(moody(7)))
         .unwrap();
     let mut calls = JoinSet::new();
     for number in 0..CALLS {
@@ -135,50 +186,6 @@ async fn no_handle_is_kept() {
     RawClient::of("/raw.Raw/Other", service.clone()).unary("ping").await.ok();
     let states = service.circuit_breaker_states();
     assert_eq!(states[""].keys().collect::<Vec<_>>(), ["/raw.Raw/Other"]);
-}
-
-/// F87: 64 calls on four threads, let go at once in the moment in which one trial is admitted.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn f87_one_trial_is_one_trial_however_many_ask() {
-    for _ in 0..20 {
-        let (gauge, all_asked) = (Gauge::default(), Arc::new(Notify::new()));
-        let (inside, asked) = (gauge.clone(), Arc::clone(&all_asked));
-        let inner = service(move |call, _| {
-            let (inside, asked) = (inside.clone(), Arc::clone(&asked));
-            async move {
-                if call == 0 {
-                    return refusal(Status::unavailable("down"));
-                }
-                let _inside = inside.enter();
-                asked.notified().await;
-                answer([data(framed(b"pong")), trailers(&Status::ok(""))])
-            }
-        });
-        // Open for no time at all: its first trial is due at once.
-        let breaker = opens_after(1, Duration::ZERO);
-        let service = Resilient::builder().breaker(breaker).build(inner).unwrap();
-        RawClient::of(ECHO, service.clone()).unary("ping").await.unwrap_err();
-
-        let (barrier, refused) = (Arc::new(Barrier::new(64)), Arc::new(AtomicUsize::new(0)));
-        let mut calls = JoinSet::new();
-        for _ in 0..64 {
-            let mut client = RawClient::of(ECHO, service.clone());
-            let (barrier, refused) = (Arc::clone(&barrier), Arc::clone(&refused));
-            let all_asked = Arc::clone(&all_asked);
-            calls.spawn(async move {
-                barrier.wait().await;
-                let answer = client.unary("ping").await;
-                if answer.is_err() && refused.fetch_add(1, Ordering::SeqCst) + 1 == 63 {
-                    all_asked.notify_one();
-                }
-                answer.is_ok()
-            });
-        }
-        let answered = calls.join_all().await.into_iter().filter(|ok| *ok).count();
-        assert_eq!((answered, gauge.peak()), (1, 1));
-        let snapshot = circuit(&service, ECHO);
-        assert_eq!((snapshot.state, snapshot.trials), (BreakerState::Closed, 0));
-    }
 }
 
 /// The answers of a thousand calls are their own, not a neighbour's.
@@ -204,51 +211,4 @@ async fn everybody_gets_their_own_answer() {
         });
     }
     assert!(calls.join_all().await.into_iter().all(|own| own));
-}
-
-/// F118: what the layer below lets through at a time stays its own business, and waiting for it
-/// is no spinning.
-#[tokio::test(start_paused = true)]
-async fn f118_a_limit_below_is_kept_and_its_places_come_back() {
-    let gauge = Gauge::default();
-    let inside = gauge.clone();
-    let inner = service(move |_, _| {
-        let inside = inside.clone();
-        async move {
-            let _inside = inside.enter();
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            answer([data(framed(b"pong")), trailers(&Status::ok(""))])
-        }
-    });
-    let limited = ConcurrencyLimit::new(inner, 4);
-    let service = guarded().build(limited.clone()).unwrap();
-    let polls = Arc::new(AtomicUsize::new(0));
-    let mut calls = JoinSet::new();
-    for number in 0..64_u64 {
-        let mut client = RawClient::of(ECHO, service.clone());
-        let polls = Arc::clone(&polls);
-        calls.spawn(async move {
-            let mut call = pin!(client.unary("ping"));
-            let counted = poll_fn(|cx| {
-                polls.fetch_add(1, Ordering::Relaxed);
-                call.as_mut().poll(cx)
-            });
-            // Every fourth is given up, mostly while it waits for a place.
-            let patience = if number % 4 == 0 { 5 + number } else { 10_000 };
-            let answer = timeout(Duration::from_millis(patience), counted).await;
-            answer.is_ok_and(|answer| answer.is_ok())
-        });
-    }
-    let answered = calls.join_all().await.into_iter().filter(|ok| *ok).count();
-    assert!(answered >= 48, "{answered}");
-    assert_eq!(gauge.peak(), 4);
-    assert!(polls.load(Ordering::Relaxed) < 64 * 6, "{polls:?}");
-    // All four places are free at once.
-    let mut held = Vec::new();
-    for _ in 0..4 {
-        let mut place = limited.clone();
-        assert!(poll_n(1, place.ready()).await.is_some());
-        held.push(place);
-    }
-    assert_eq!(circuit(&service, ECHO).failures, 0);
 }

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Code, CodeSet, ThrottlePolicy};
-use evenkeel_tests::{RawClient, Reply, Stub, drain, drop_at_every_poll, poll_n};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain, drop_at_every_poll, poll_n};
+use evenkeel_tonic::connect::{DialPolicy, connector};
 use evenkeel_tonic::{Builder, Resilient};
 use http::{Request, Response};
 use std::io;
@@ -21,14 +22,15 @@ type Inner = BoxCloneService<Request<Body>, Response<Body>, BoxError>;
 type Client = RawClient<Resilient<Alive<Inner>>>;
 
 /// Drops calls of `method` over `inner` at each of their polls, on a half-open breaker. A whole
-/// call takes `polls` at least; it comes last, and closes the circuit.
+/// call takes `polls` at least; it comes last, and closes the circuit. Answers how many tokens, in
+/// thousandths, all of them took.
 async fn dropped<F: Future<Output = ()>>(
     settings: Builder,
     method: &'static str,
     polls: usize,
     inner: Inner,
     call: impl Fn(Client) -> F,
-) {
+) -> u32 {
     // A retried failure is no verdict here, so that trials can be retried.
     let counted = CodeSet::FAILURES.without(Code::Unavailable);
     let breaker = opens_after(1, Duration::ZERO).with_failures(counted);
@@ -54,6 +56,7 @@ async fn dropped<F: Future<Output = ()>>(
     let taken = taken.await;
     assert!(taken >= polls, "{taken} polls are fewer than there are places to wait");
     assert_eq!(circuit(&service, method).state, BreakerState::Closed);
+    1_000_000 - service.throttle_millitokens().unwrap()
 }
 
 /// Answers a request that says `open` with what opens the circuit.
@@ -85,10 +88,10 @@ fn pong() -> Reply {
 #[tokio::test(start_paused = true)]
 async fn in_a_unary_call() {
     let inner = BoxCloneService::new(Stub::new([Reply::ok("pong")]).lazy());
-    dropped(guarded(), ECHO, 4, inner, async |mut client| {
+    let taken = dropped(guarded(), ECHO, 4, inner, async |mut client| {
         client.unary("ping").await.unwrap();
-    })
-    .await;
+    });
+    assert_eq!(taken.await, 0, "nothing failed");
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,6 +146,33 @@ async fn while_it_waits_for_a_connection() {
         }
     })
     .await;
+}
+
+/// The same over a real channel and our connector, whose waiting callers are counted.
+#[tokio::test(start_paused = true)]
+async fn while_it_waits_for_our_connector() {
+    let net = Network::new();
+    let uri = net.endpoint("a").uri().clone();
+    let (connector, connectivity) = connector(net.dialer(), uri, DialPolicy::DEFAULT, 7);
+    let channel = net.endpoint("a").connect_with_connector_lazy(connector);
+    let builder = guarded().wait_for_ready(true).connectivity(connectivity.clone());
+    let service = builder.build(channel).unwrap();
+    let peer = Peer::new([Reply::ok("pong")]);
+    let listens = peer.clone();
+    net.after(Duration::from_secs(2), move |net| drop(listens.listen(net, "a")));
+
+    let start = || {
+        let mut client = RawClient::of(ECHO, service.clone());
+        async move { client.unary("ping").await.unwrap() }
+    };
+    let taken = drop_at_every_poll(start, async |polled| {
+        assert_eq!(connectivity.waiting(), 0, "after {polled} polls");
+        // Time for the dials and for what was given up.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    });
+    assert!(taken.await > 2);
+    assert_eq!(peer.requests().iter().filter(|seen| seen.reset.is_none()).count(), 1);
+    assert_eq!(circuit(&service, ECHO).failures, 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ use evenkeel_core::{Backoff, BudgetPolicy, Code as Known, CodeSet, RetryPolicy, 
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, current_budget, spawn, with_budget};
 use evenkeel_tonic::{DeadlinePassed, cause};
+use futures_util::future::join;
 use std::sync::Arc;
 use tokio::time::{advance, timeout};
 use tonic::{Code, Request, Status};
@@ -168,8 +169,8 @@ async fn nothing_is_sent_with_nothing_left() {
     let service = guarded().timeout(SECOND).unwrap().build(limited).unwrap();
     let mut clients = [(); 2].map(|()| RawClient::of(ECHO, service.clone()));
     let [first, second] = &mut clients;
-    // Both end now, and so the first one's place is free for the second.
-    let (first, second) = tokio::join!(first.unary("1"), second.unary("2"));
+    // Both end in the same moment, the first one first: then its place is free for the second.
+    let (first, second) = join(first.unary("1"), second.unary("2")).await;
     for status in [first.unwrap_err(), second.unwrap_err()] {
         assert_eq!(status.code(), Code::DeadlineExceeded);
         assert!(cause::<DeadlinePassed>(&status).is_some());

@@ -3,8 +3,10 @@
 use crate::parts::{Gauge, Inside, answer, data, framed, message, service, trailers};
 use crate::{CHARGE, ECHO, EXPORT, circuit, client_of, guarded, resilient};
 use bytes::Bytes;
+use core::future::poll_fn;
+use core::pin::pin;
 use core::time::Duration;
-use evenkeel_core::BreakerState;
+use evenkeel_core::{BreakerState, RetryPolicy};
 use evenkeel_tests::{RawClient, Reply, drain};
 use futures_util::StreamExt;
 use http::HeaderValue;
@@ -136,7 +138,7 @@ async fn a_response_in_little_frames() {
 /// What is held back is bounded in frames as it is in bytes: one costs us more than its sender.
 #[tokio::test(start_paused = true)]
 async fn little_frames_are_not_held_without_end() {
-    struct Owned(&'static str, Inside);
+    struct Owned(&'static str, #[expect(dead_code, reason = "it is there to be dropped")] Inside);
     impl AsRef<[u8]> for Owned {
         fn as_ref(&self) -> &[u8] {
             self.0.as_bytes()
@@ -210,4 +212,33 @@ async fn trailers_without_a_status() {
     let stream = RawClient::of(EXPORT, service.clone()).server_streaming("all").await;
     assert_eq!(drain(stream.unwrap().into_inner()).await.1.unwrap().code(), Code::Unknown);
     assert_eq!((circuit(&service, ECHO).failures, circuit(&service, EXPORT).failures), (1, 1));
+}
+
+/// Frames that come faster than they are read, and say nothing, must not keep a call from its
+/// deadline, nor its thread from others: it lets go after a while.
+#[tokio::test(start_paused = true)]
+async fn endless_empty_frames_do_not_take_the_thread() {
+    const FRAMES: usize = 100_000;
+    for method in [ECHO, EXPORT] {
+        let inner = service(|_, _| async {
+            let nothing = core::iter::repeat_with(|| data("")).take(FRAMES);
+            answer(nothing.chain([trailers(&Status::unavailable("enough"))]))
+        });
+        let retry = RetryPolicy::OFF;
+        let service = guarded().retry(retry).retry_streaming().build(inner).unwrap();
+        let mut client = RawClient::of(method, service);
+        let mut call = pin!(async {
+            match client.server_streaming("all").await {
+                Ok(stream) => drain(stream.into_inner()).await.1.unwrap(),
+                Err(status) => status,
+            }
+        });
+        let mut polls = 0;
+        let status = poll_fn(|cx| {
+            polls += 1;
+            call.as_mut().poll(cx)
+        });
+        assert_eq!(status.await.code(), Code::Unavailable);
+        assert!(polls > FRAMES / 1_000, "{method}: {polls}");
+    }
 }

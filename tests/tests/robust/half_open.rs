@@ -1,11 +1,11 @@
 //! What a trial does to the breaker, and above all what it does not do: keep its slot.
 
 use crate::parts::{data, framed, refusal, service};
-use crate::{CHARGE, ECHO, EXPORT, circuit, opens_after};
+use crate::{CHARGE, ECHO, EXPORT, circuit, guarded, opens_after};
 use core::time::Duration;
 use evenkeel_core::{BreakerState, RetryPolicy};
 use evenkeel_tests::pb::METHODS;
-use evenkeel_tests::{RawClient, Reply, Stub, drain, poll_n};
+use evenkeel_tests::{Network, Peer, RawClient, Reason, Reply, Stub, drain, poll_n};
 use evenkeel_tonic::{CircuitOpen, Resilient, cause};
 use tonic::{Code, Request, Status};
 
@@ -139,4 +139,44 @@ async fn a_stream_without_a_deadline_keeps_its_slot_while_it_moves() {
     }
     assert_eq!(stream.message().await.unwrap_err().code(), Code::Unknown);
     assert_eq!(circuit(&service, EXPORT).state, BreakerState::Open);
+}
+
+/// What is repeated because nothing was executed is the same trial, and gives one verdict.
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_is_repeated_at_once_is_one_trial() {
+    let net = Network::new();
+    let broken = Reply::status(Status::internal("broken"));
+    let refused = || Reply::hang().reset(Reason::REFUSED_STREAM);
+    let peer = Peer::new([broken, refused(), Reply::ok("pong")]).listen(&net, "a");
+    let breaker = opens_after(1, Duration::ZERO);
+    let service = guarded().breaker(breaker).build(net.channel("a")).unwrap();
+    let mut client = RawClient::of(CHARGE, service.clone());
+    client.unary("ping").await.unwrap_err();
+    assert_eq!(client.unary("ping").await.unwrap().into_inner(), "pong");
+    let snapshot = circuit(&service, CHARGE);
+    assert_eq!((snapshot.state, snapshot.trials, peer.count()), (BreakerState::Closed, 0, 3));
+}
+
+/// Waiting for a connection is below the breaker: it is the trial, and its end is the verdict.
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_waits_for_a_connection_holds_its_slot() {
+    let net = Network::new();
+    let builder = guarded().breaker(opens_after(1, Duration::ZERO)).wait_for_ready(true);
+    let service = builder.build(net.channel("a")).unwrap();
+    let second = Duration::from_secs(1);
+    let call = |wait| {
+        let mut client = RawClient::of(ECHO, service.clone());
+        async move {
+            tokio::time::sleep(wait).await;
+            let mut request = Request::new("ping");
+            request.set_timeout(second);
+            client.unary(request).await.unwrap_err()
+        }
+    };
+    assert_eq!(call(Duration::ZERO).await.code(), Code::DeadlineExceeded);
+    let (trial, other) = tokio::join!(call(Duration::ZERO), call(second / 2));
+    assert_eq!(trial.code(), Code::DeadlineExceeded);
+    assert!(cause::<CircuitOpen>(&other).is_some());
+    let snapshot = circuit(&service, ECHO);
+    assert_eq!((snapshot.state, snapshot.trials, snapshot.reopenings), (BreakerState::Open, 0, 1));
 }

@@ -1,20 +1,25 @@
 //! Between other layers: interceptors above and below, compression, another of ours, and the
 //! bounds that generated clients have.
 
-use crate::parts::{message, refusal, service};
-use crate::{ECHO, UPLOAD, circuit, guarded, opens_after};
+use crate::parts::{message, service, trailers};
+use crate::{CHAT, ECHO, EXPORT, UPLOAD, circuit, guarded, opens_after};
+use bytes::Bytes;
 use core::time::Duration;
 use evenkeel_core::{BreakerState, Code as Known, CodeSet, RetryPolicy};
 use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
+use evenkeel_tests::pb::lab_server::LabServer;
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
 use evenkeel_tonic::{Resilient, ResponseFuture};
+use http_body::Frame;
+use http_body_util::BodyExt;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codec::CompressionEncoding;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Server};
 use tonic::{Code, Request, Status};
+use tower::ServiceExt;
 
 /// What a generated client, and whoever spawns its calls, needs.
 const fn fits_under_clients<T: GrpcService<Body> + Clone + Send + Sync + 'static>() {}
@@ -107,20 +112,24 @@ async fn what_the_inner_one_knows_of_the_transport_reaches_the_outer() {
 #[tokio::test(start_paused = true)]
 async fn compressed_messages() {
     let net = Network::new();
-    let lab = evenkeel_tests::pb::lab_server::LabServer::new(crate::streams::Echo)
+    let lab = LabServer::new(crate::streams::Echo)
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip);
     tokio::spawn(Server::builder().add_service(lab).serve_with_incoming(net.listen("a")));
-    // The first attempt of everything is refused on the way.
+    // The first attempt of everything fails after its last message.
     let channel = net.channel("a");
     let flaky = service(move |call, request| {
-        let mut channel = channel.clone();
+        let channel = channel.clone();
         async move {
-            if call % 2 == 0 {
-                return refusal(Status::unavailable("busy"));
-            }
-            tower::ServiceExt::ready(&mut channel).await?;
-            Ok(tower::Service::call(&mut channel, request).await?)
+            let answer = channel.oneshot(request).await?;
+            let fails = call % 2 == 0;
+            Ok(answer.map(|body| {
+                Body::new(body.map_frame(move |frame| match frame.into_trailers() {
+                    Ok(_) if fails => trailers(&Status::unavailable("late")).unwrap(),
+                    Ok(trailers) => Frame::trailers(trailers),
+                    Err(data) => data,
+                }))
+            }))
         }
     });
     let service = guarded().retry_streaming().build(flaky).unwrap();
@@ -134,7 +143,8 @@ async fn compressed_messages() {
     assert_eq!(echo.into_inner(), original);
     let stream = client.export(original).await.unwrap().into_inner();
     let (items, status) = drain(stream).await;
-    assert!(items.len() == 3 && status.is_none(), "{items:?}, {status:?}");
+    assert!(status.is_none(), "{status:?}");
+    assert_eq!(items.into_iter().map(|item| item.n).collect::<Vec<_>>(), [1, 2, 3, 1, 2, 3]);
 }
 
 /// Trap 9: a decoder that was chosen by the first headers cannot read another encoding.
@@ -142,23 +152,51 @@ async fn compressed_messages() {
 async fn a_stream_that_comes_back_in_another_encoding_is_an_error() {
     let breaks = Reply::headers().message("1").end(Status::unavailable("gone"));
     let good = Reply::headers().message("1").end(Status::ok(""));
+    let encoded = |reply: &Reply, with: Option<&str>| match with {
+        Some(encoding) => reply.clone().header("grpc-encoding", encoding),
+        None => reply.clone(),
+    };
     for (first, second, fails) in [
-        (breaks.clone(), good.clone().header("grpc-encoding", "gzip"), true),
-        (breaks.clone().header("grpc-encoding", "gzip"), good.clone(), true),
-        (
-            breaks.header("grpc-encoding", "identity"),
-            good.header("grpc-encoding", "identity"),
-            false,
-        ),
+        (None, Some("gzip"), true),
+        (Some("gzip"), None, true),
+        (Some("gzip"), Some("identity"), true),
+        (Some("gzip"), Some("gzip"), false),
+        // Two ways to say the same.
+        (None, Some("identity"), false),
+        (Some("identity"), None, false),
+        (None, None, false),
     ] {
-        let service = guarded().retry_streaming().build(Stub::new([first, second])).unwrap();
-        let mut client = RawClient::of(crate::EXPORT, service.clone())
+        let replies = [encoded(&breaks, first), encoded(&good, second)];
+        let service = guarded().retry_streaming().build(Stub::new(replies)).unwrap();
+        let mut client = RawClient::of(EXPORT, service.clone())
             .tuned(|grpc| grpc.accept_compressed(CompressionEncoding::Gzip));
         let stream = client.server_streaming("all").await.unwrap().into_inner();
-        let (_, status) = drain(stream).await;
-        assert_eq!(status.map(|status| status.code()), fails.then_some(Code::Internal));
-        assert_eq!(circuit(&service, crate::EXPORT).trials, 0);
+        let (items, status) = drain(stream).await;
+        let name = format!("{first:?}, then {second:?}");
+        assert_eq!(status.map(|status| status.code()), fails.then_some(Code::Internal), "{name}");
+        assert_eq!(items.len(), if fails { 1 } else { 2 }, "{name}");
     }
+}
+
+/// tonic's handle cancels what is still being sent. The caller did it, so nobody failed.
+#[tokio::test(start_paused = true)]
+async fn a_request_stream_that_is_cancelled_by_its_handle() {
+    let net = Network::new();
+    let peer = Peer::new([Reply::ok("pong")]).listen(&net, "a");
+    let service = guarded().build(net.channel("a")).unwrap();
+    for method in [UPLOAD, CHAT] {
+        let mut request = Request::new(tokio_stream::pending::<Bytes>());
+        let handle = request.cancellation_handle();
+        let mut client = RawClient::of(method, service.clone());
+        let call = tokio::spawn(async move { client.streaming(request).await.map(|_| ()) });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        handle.cancel();
+        let status = call.await.unwrap().unwrap_err();
+        assert_eq!(status.code(), Code::Cancelled, "{status:?}");
+        assert_eq!(circuit(&service, method).failures, 0);
+    }
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(peer.requests().iter().all(|seen| seen.reset.is_some()));
 }
 
 /// What the caller's own encoder refuses says nothing about the server: before it was sent it is

@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod chain;
 mod contract;
 mod crowd;
 mod drops;
@@ -12,15 +13,19 @@ mod faults_replay;
 mod garbage;
 mod half_open;
 mod layers;
+mod limits;
 mod messages;
 mod names;
 mod panics;
 mod ready;
+mod said;
 mod sizes;
 mod sockets;
 mod statuses;
 mod streams;
+mod time;
 mod transport;
+mod warnings;
 mod zero_time;
 
 use core::time::Duration;

@@ -35,9 +35,9 @@ fn names<S>(service: &Resilient<S>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_million_names_leave_the_table_as_it_is() {
+async fn any_number_of_names_leaves_the_table_as_it_is() {
     let mut service = small().build(Stub::canned(Reply::ok("pong"))).unwrap();
-    for number in 0..1_000_000 {
+    for number in 0..50_000 {
         call(&mut service, &format!("/junk.Junk/Call{number}")).await;
     }
     assert!(names(&service).len() <= MAX_METHODS);
@@ -46,7 +46,7 @@ async fn a_million_names_leave_the_table_as_it_is() {
     assert!(names(&service).iter().any(|name| name == ECHO));
 }
 
-/// DESIGN: a table in which everything protects grows to four times its size and no further.
+/// A table in which everything protects grows to four times its size and no further.
 #[tokio::test(start_paused = true)]
 async fn failing_names_fill_it_four_times_and_no_more() {
     let failing = Stub::canned(Reply::status(Status::internal("broken")));

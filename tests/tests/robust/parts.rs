@@ -44,7 +44,8 @@ pub(crate) fn refusal(status: Status) -> Answer {
 
 /// A body of these frames.
 pub(crate) fn body(frames: Vec<Result<Frame<Bytes>, BoxError>>) -> Body {
-    Body::new(StreamBody::new(tokio_stream::iter(frames)))
+    // Of futures, because that of tokio is pending now and then.
+    Body::new(StreamBody::new(futures_util::stream::iter(frames)))
 }
 
 /// A frame of data.

@@ -71,7 +71,7 @@ async fn w10_request_streams_wait_too_and_lose_nothing() {
     }
 }
 
-/// W13, F133: never ready is DEADLINE_EXCEEDED at the deadline, one attempt, one failure.
+/// W13, F133: never ready is `DEADLINE_EXCEEDED` at the deadline, one attempt, one failure.
 #[tokio::test(start_paused = true)]
 async fn w13_never_ready_ends_at_the_deadline() {
     let net = Network::new();

@@ -204,3 +204,30 @@ async fn ok_in_the_headers_does_not_swallow_what_follows() {
         assert_eq!(answer.unwrap().into_inner(), "pong", "{reply:?}");
     }
 }
+
+/// Metadata before and after the message is the caller's, also of an answer that was held, and of
+/// the attempt that counts alone.
+#[tokio::test(start_paused = true)]
+async fn metadata_of_the_answer() {
+    let busy = Reply::headers().header("x-attempt", "1").end(Status::unavailable("busy"));
+    let ok = Reply::ok("pong").header("x-attempt", "2").trailer("x-cost", "7");
+    for method in [ECHO, EXPORT] {
+        let net = Network::new();
+        let _peer = Peer::new([busy.clone(), ok.clone()]).listen(&net, "a");
+        let service = guarded().build(net.channel("a")).unwrap();
+        let mut client = RawClient::of(method, service);
+        if method == ECHO {
+            let answer = client.unary("ping").await.unwrap();
+            assert_eq!(answer.metadata().get("x-attempt").unwrap(), "2");
+            assert_eq!(answer.metadata().get("x-cost").unwrap(), "7");
+        } else {
+            let mut failed = client.server_streaming("all").await.unwrap().into_inner();
+            assert_eq!(failed.message().await.unwrap_err().code(), Code::Unavailable);
+            let stream = client.server_streaming("all").await.unwrap();
+            assert_eq!(stream.metadata().get("x-attempt").unwrap(), "2");
+            let mut stream = stream.into_inner();
+            assert_eq!(stream.message().await.unwrap().unwrap(), "pong");
+            assert_eq!(stream.trailers().await.unwrap().unwrap().get("x-cost").unwrap(), "7");
+        }
+    }
+}

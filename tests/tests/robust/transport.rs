@@ -2,11 +2,17 @@
 //! request got, and so whether a method that must not be executed twice is tried again.
 
 use crate::{CHARGE, ECHO, circuit, guarded, sent, stopped};
+use core::future::{Pending, pending};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use evenkeel_core::{RetryPolicy, Sent, StopReason};
-use evenkeel_tests::{Dial, Greeting, Last, Network, Peer, RawClient, Reason, Reply};
+use evenkeel_tests::{Dial, Greeting, Last, Network, Peer, Pipe, RawClient, Reason, Reply};
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use std::io;
 use tonic::Code;
 use tonic::transport::Endpoint;
+use tower::Service;
 
 /// How a failure goes on for ever is told by the attempts it takes: of a method that may be
 /// repeated, and of one that may not.
@@ -187,4 +193,63 @@ async fn an_endpoints_timeout_is_a_deadline() {
     let status = RawClient::of(ECHO, service.clone()).unary("ping").await.unwrap_err();
     assert_eq!((status.code(), sent(&status)), (Code::DeadlineExceeded, Some(Sent::Maybe)));
     assert_eq!((peer.count(), circuit(&service, ECHO).failures), (1, 1));
+}
+
+/// A connector that is not ready once leaves a channel that is dead for ever. That is an answer,
+/// and nothing was sent.
+#[tokio::test(start_paused = true)]
+async fn a_connector_that_is_not_ready_once() {
+    #[derive(Clone)]
+    struct NeverReady;
+    impl Service<Uri> for NeverReady {
+        type Response = TokioIo<Pipe>;
+        type Error = io::Error;
+        type Future = Pending<io::Result<TokioIo<Pipe>>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()))
+        }
+
+        fn call(&mut self, _: Uri) -> Self::Future {
+            pending()
+        }
+    }
+    let channel = Network::new().endpoint("a").connect_with_connector_lazy(NeverReady);
+    let service = guarded().build(channel).unwrap();
+    for method in [ECHO, CHARGE] {
+        let status = RawClient::of(method, service.clone()).unary("ping").await.unwrap_err();
+        assert_eq!((status.code(), sent(&status)), (Code::Unavailable, Some(Sent::NotConnected)));
+    }
+}
+
+/// A call in the queue before a connection that is over before its turn is not sent. (One that is
+/// past the queue and waits for its stream is sent late and reset at once; that is h2's.)
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_over_before_its_turn_is_not_sent() {
+    let net = Network::new();
+    let second = Duration::from_secs(1);
+    let slow = Reply::ok("pong").after(3 * second);
+    let replies = [slow, Reply::ok("pong").after(second)];
+    let peer = Peer::new(replies).max_streams(1).listen(&net, "a");
+    let service = guarded().build(net.channel("a")).unwrap();
+    let call = async |after, limit, name: &'static str| {
+        tokio::time::sleep(after).await;
+        let mut request = tonic::Request::new(name);
+        request.set_timeout(limit);
+        RawClient::of(ECHO, service.clone()).unary(request).await.map_err(|status| status.code())
+    };
+    let ended = tokio::join!(
+        call(Duration::ZERO, 9 * second, "sent"),
+        call(second / 4, second, "opening"),
+        call(second / 2, second, "queued"),
+        call(2 * second, 9 * second, "next"),
+    );
+    let late = || Err(Code::DeadlineExceeded);
+    let (sent, opening, queued, next) = ended;
+    assert!(sent.is_ok() && next.is_ok());
+    assert_eq!((opening.map(drop), queued.map(drop)), (late(), late()));
+    let requests = peer.requests();
+    let seen: Vec<_> = requests.iter().map(|seen| seen.messages()[0]).collect();
+    assert_eq!(seen, [&b"sent"[..], b"opening", b"next"]);
+    assert_eq!(requests[1].reset, Some((3 * second, Reason::CANCEL)));
 }

@@ -73,7 +73,7 @@ fn it_is_let_through_again_from_exactly_retry_at_on() {
     assert_eq!(state(&shared), (BreakerState::Closed, 0));
 }
 
-/// C48, DESIGN 6.6: our own deadline speaks against a peer that had its usual time, and not
+/// C48: our own deadline speaks against a peer that had its usual time, and not
 /// against one that was given a scrap of it.
 #[test]
 fn a_timeout_counts_when_the_peer_had_its_time() {

@@ -1,0 +1,45 @@
+//! This file knows how a call that was played came to its end, and what is left to show for it.
+
+use evenkeel_core::{Next, Refusal, Report, StopReason, Weight};
+
+use super::ghost::Contact;
+use super::run::{Event, Run, Seen, What};
+
+/// When the call was over, and why.
+pub fn end_of(run: &Run) -> Option<(usize, StopReason)> {
+    run.events.iter().enumerate().find_map(|(at, event)| match event.what {
+        What::Cancelled => Some((at, StopReason::Cancelled)),
+        What::Completed { next: Next::Stop(reason), .. } => Some((at, reason)),
+        What::Polled(Seen::Finish(reason)) => Some((at, reason)),
+        What::Completed { .. } | What::Forbidden | What::Polled(_) => None,
+    })
+}
+
+/// What a driver could still show for the call.
+#[derive(Clone, Copy, Debug)]
+pub struct Last {
+    /// The last end of an attempt that was its own.
+    pub attempt: Option<Report>,
+    /// The last refusal of an attempt.
+    pub refusal: Option<Refusal>,
+    /// The attempts that ended and count.
+    pub counted: usize,
+}
+
+/// What there was to show after `events`.
+pub fn last_of(events: &[Event]) -> Last {
+    let mut last = Last { attempt: None, refusal: None, counted: 0 };
+    for contact in events.iter().flat_map(|event| &event.contacts) {
+        match contact {
+            Contact::Recorded { report, .. } => {
+                last.counted += usize::from(report.weight != Weight::Transparent);
+                if matches!(report.weight, Weight::Counts | Weight::CutShort) {
+                    last.attempt = Some(*report);
+                }
+            }
+            Contact::Refused(refusal) => last.refusal = Some(*refusal),
+            Contact::Admitted { .. } | Contact::Asked { .. } | Contact::Renewed { .. } => {}
+        }
+    }
+    last
+}
