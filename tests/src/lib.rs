@@ -44,6 +44,7 @@ pub mod replay;
 
 mod clock;
 mod net;
+mod pages;
 mod peer;
 mod polls;
 mod raw;
@@ -52,6 +53,7 @@ mod stub;
 
 pub use h2::Reason;
 pub use net::{Dial, Dialer, Listener, Network, Pipe};
+pub use pages::{ids_of, scenarios, tests_in};
 pub use peer::{Greeting, Peer, Transport};
 pub use polls::{drop_at_every_poll, poll_n};
 pub use raw::{IntoRaw, RawClient, RawCodec, drain};
