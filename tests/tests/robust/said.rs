@@ -1,13 +1,14 @@
 //! What is said aloud: once where it is true, and not at all where it is not.
 
 use crate::parts::{answer, data, framed, service, trailers};
+use crate::warnings::OTHERS;
 use crate::{ECHO, EXPORT, guarded, opens_after};
 use core::fmt;
 use core::time::Duration;
 use evenkeel_core::RetryPolicy;
 use evenkeel_tests::{RawClient, Reply, Stub, drain};
 use evenkeel_tonic::{CircuitOpen, Resilient, cause};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use tonic::{Request, Status};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -20,6 +21,7 @@ struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
     fn listen() -> (Self, DefaultGuard) {
+        LazyLock::force(&OTHERS);
         let warnings = Self::default();
         let guard = set_default(warnings.clone());
         (warnings, guard)

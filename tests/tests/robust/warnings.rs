@@ -8,15 +8,20 @@ use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Network, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, with_budget};
 use evenkeel_tonic::Resilient;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use tokio::time::timeout;
 use tonic::{Code, Request, Status};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// Two that hear nothing. While there is only one subscriber in a process, tracing asks the default
+/// one of the thread that first comes by an event, and remembers its "nobody listens" for all.
+pub(crate) static OTHERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(Warnings::default())));
 
 /// The warnings given on this thread, with all their fields.
 #[derive(Clone, Default)]
@@ -24,6 +29,7 @@ struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
     fn listen() -> (Self, DefaultGuard) {
+        LazyLock::force(&OTHERS);
         let warnings = Self::default();
         let guard = set_default(warnings.clone());
         (warnings, guard)
