@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use evenkeel_core::rng::seed_from;
 use evenkeel_core::{
-    Action, Backoff, BreakerPolicy, Call, CallPolicy, CircuitBreaker, Consecutive, Deadline,
-    Instant, Jitter, Next, Outcome, RetryPolicy, Single, Verdict, checked,
+    Action, Backoff, BreakerPolicy, Call, CallPolicy, CircuitBreaker, Consecutive, Deadline, Gate,
+    Instant, Jitter, Next, Outcome, Passage, RetryPolicy, Single, Verdict, checked,
 };
 
 const SECOND: u64 = 1_000_000;
@@ -160,6 +160,9 @@ impl Open {
             let retry_at = shown.retry_at.unwrap();
             let fits = (low..=high).contains(&retry_at.as_micros());
             assert!(fits, "{retry_at:?} in {low}..={high}, {reopenings}, {self:?}");
+            // The gate before a breaker may leave a question to it, and must not answer wrongly.
+            let asked = Gate::of(&breaker).admit(retry_at);
+            assert_eq!(asked, Passage::Ask, "{retry_at:?}, {self:?}");
             now = retry_at;
             span = if reopenings < 255 { self.grown(span) } else { span };
         }

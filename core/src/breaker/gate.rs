@@ -43,9 +43,12 @@ impl Gate {
                 let busy = u64::from(!T::is_quiet(memory));
                 Self(u64::from(*epoch) << EPOCH_SHIFT | busy)
             }
-            State::Open { retry_at, .. } => Self(OPEN | retry_at.as_micros().min(TIME_MASK)),
+            State::Open { retry_at, .. } if retry_at.as_micros() < TIME_MASK => {
+                Self(OPEN | retry_at.as_micros())
+            }
             State::ForcedOpen { .. } => Self(OPEN | TIME_MASK),
-            State::HalfOpen { .. } | State::ForcedClosed { .. } => Self(ASK),
+            // An instant that does not fit is left to the breaker: it is late, not "never".
+            State::Open { .. } | State::HalfOpen { .. } | State::ForcedClosed { .. } => Self(ASK),
         }
     }
 
