@@ -73,7 +73,7 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → call → event`. Of the code only [`rng`] is
+//! window → retry, throttle, breaker → table, pick → health → call → event`. Of the code only [`rng`] is
 //! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
 //! driver, with async or without a heap.
 #![no_std]
@@ -91,6 +91,7 @@ mod budget;
 mod call;
 mod code;
 mod event;
+mod health;
 mod num;
 mod outcome;
 mod pick;
@@ -109,6 +110,7 @@ pub use budget::{BudgetExhausted, BudgetPolicy, DeadlineBudget};
 pub use call::{Action, Attempt, Call, CallPolicy, Keyed, Next, Single, Upstream};
 pub use code::{Code, CodeSet};
 pub use event::Event;
+pub use health::{Answer, Health, HealthChange, HealthPolicy, HealthWatch, Unimplemented};
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
 pub use pick::{Refusal, Target, Tried, pick};
