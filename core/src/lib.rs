@@ -73,7 +73,7 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → health → call → event`. Of the code only [`rng`] is
+//! window → retry, throttle, breaker → table, pick → health, outlier, balance → call → event`. Of the code only [`rng`] is
 //! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
 //! driver, with async or without a heap.
 #![no_std]
@@ -86,6 +86,7 @@ pub mod docs;
 pub mod rng;
 
 mod backoff;
+mod balance;
 mod breaker;
 mod budget;
 mod call;
@@ -94,6 +95,7 @@ mod event;
 mod health;
 mod num;
 mod outcome;
+mod outlier;
 mod pick;
 mod retry;
 mod table;
@@ -102,6 +104,7 @@ mod time;
 mod window;
 
 pub use backoff::{Backoff, Growth, Jitter};
+pub use balance::{Balancer, Members, Strategy, WEIGHT_ONE, check_weights};
 pub use breaker::{
     BreakerPolicy, BreakerState, CircuitBreaker, Gate, Passage, Permit, Rejected, Snapshot,
     Transition,
@@ -113,7 +116,11 @@ pub use event::Event;
 pub use health::{Answer, Health, HealthChange, HealthPolicy, HealthWatch, Unimplemented};
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
-pub use pick::{Refusal, Target, Tried, pick};
+pub use outlier::{
+    EjectionPolicy, FailurePercentage, Outlier, OutlierChange, OutlierPolicy, OutlierSweep,
+    SuccessRate,
+};
+pub use pick::{Refusal, Standing, Target, Tried, pick};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};
 pub use table::BreakerTable;
