@@ -1,7 +1,7 @@
 //! The laws of a balancer: for every strategy, any standing, any number of targets up to a
 //! thousand, and members that change while they are looked at.
 
-use std::cell::Cell;
+use core::cell::Cell;
 use std::collections::BTreeMap;
 
 use evenkeel_core::{

@@ -1,6 +1,6 @@
 //! The laws of outliers: random fleets against a model in floats and plain sums.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use evenkeel_core::{
     Balancer, Code, EjectionPolicy, FailurePercentage, Instant, Micros, Outcome, Outlier,
@@ -148,7 +148,7 @@ fn who_is_ejected_and_for_how_long() {
     let calls = || (select(vec![0u32, 1, 9, 50, 100, 1_000]), select(vec![0u32, 0, 0, 1, 40, 900]));
     let calls = move || (calls(), prop::bool::weighted(0.8)).prop_map(|((s, f), h)| (s, f, h));
     let fleet = (1..12usize).prop_flat_map(move |hosts| vec(vec(calls(), hosts), 1..30));
-    let seen = std::cell::Cell::new((0u32, 0u32));
+    let seen = core::cell::Cell::new((0u32, 0u32));
     on_random((settings(), fleet), |(settings, intervals)| {
         let policy = settings.policy();
         let mut outliers = vec![Outlier::new(); intervals[0].len()];
@@ -242,7 +242,7 @@ fn what_quarantines_and_what_counts() {
             let mut outlier = Outlier::new();
             outlier.record(at(7), &report, &counting);
             assert_eq!(outlier == Outlier::new(), !counting.minds(&report), "{code} {weight:?}");
-            assert_eq!(OutlierPolicy::OFF.minds(&report), false);
+            assert!(!OutlierPolicy::OFF.minds(&report));
         }
     }
 }
