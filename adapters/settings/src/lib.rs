@@ -86,8 +86,8 @@ pub use error::{Place, Problem, SettingsError};
 pub use evenkeel_core as core;
 pub use method::{MethodPattern, NotAPattern};
 pub use section::{
-    Balancing, Breaker, BreakerRule, Budget, Channel, Commit, Ejection, Health, HealthMode,
-    Hedging, Retry, Strategy, Throttling, Timeout, Tls, WaitForReady,
+    Balancing, Breaker, BreakerRule, Budget, Channel, Commit, Health, HealthMode, Hedging, Retry,
+    Throttling, Timeout, Tls, WaitForReady,
 };
 #[cfg(feature = "json")]
 pub use service_config::{LoadBalancing, MethodConfig, ServiceConfig};

@@ -1,8 +1,12 @@
 //! This file knows what to warn about in a whole settings file.
 
+use evenkeel_core::Strategy;
+
 use crate::method::check_name;
 use crate::section::{Breaker, BreakerMode, BreakerRule};
-use crate::{Settings, Strategy, Warning};
+#[cfg(feature = "json")]
+use crate::{Hedging, MethodConfig, ServiceConfig};
+use crate::{Settings, Warning};
 
 impl Settings {
     /// What looks wrong, though each setting is right by itself.
@@ -19,6 +23,23 @@ impl Settings {
         {
             let needs = "balancing.strategy = \"weighted\"";
             warnings.push(Warning::NoEffect { path: "balancing.weights", needs });
+        }
+        warnings
+    }
+
+    /// The same, and whether calls are retried once more below this client, by a channel that was
+    /// given `below`.
+    #[cfg(feature = "json")]
+    pub fn warnings_over(&self, below: &ServiceConfig) -> Vec<Warning> {
+        let attempts = |(_, method): (&str, &MethodConfig)| {
+            let hedging = method.hedging().map(Hedging::policy);
+            method.retry().copied().or(hedging).map(|policy| policy.max_attempts())
+        };
+        let below = below.methods().filter_map(attempts).max();
+        let ours = self.retry().map(|retry| retry.policy().max_attempts());
+        let mut warnings = self.warnings();
+        if let (Some(max_attempts @ 2..), Some(_)) = (ours, below) {
+            warnings.push(Warning::StackedRetries { max_attempts, below });
         }
         warnings
     }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use evenkeel_core::Invalid;
+use evenkeel_core::{Invalid, OutlierPolicy, Strategy, check_weights};
 
 use crate::keys::{Block, Keys};
 use crate::kind::{ByName, Decimal, OneOf, Span, Unset};
@@ -17,19 +17,7 @@ pub struct Balancing {
     weights: Option<BTreeMap<Box<str>, u32>>,
     quarantine: Duration,
     ejection: Option<Ejection>,
-}
-
-/// How a target is picked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Strategy {
-    /// The one with fewer attempts under way of two drawn at random.
-    LeastRequest,
-    /// Any, with equal chances.
-    Random,
-    /// One after the other.
-    RoundRobin,
-    /// Any, with chances by weight.
-    Weighted,
+    outlier: OutlierPolicy,
 }
 
 impl Balancing {
@@ -44,15 +32,10 @@ impl Balancing {
         weights.map(|(target, weight)| (&**target, *weight))
     }
 
-    /// How long a target is passed over that could not be reached, or that let a deadline pass;
-    /// zero for not at all.
-    pub const fn quarantine(&self) -> Duration {
-        self.quarantine
-    }
-
-    /// When targets that do worse than the others are ejected.
-    pub const fn ejection(&self) -> Option<&Ejection> {
-        self.ejection.as_ref()
+    /// When calls take a target out of the rotation: the quarantine, and the section
+    /// `[balancing.ejection]` if there is one.
+    pub const fn outlier(&self) -> OutlierPolicy {
+        self.outlier
     }
 }
 
@@ -90,16 +73,19 @@ impl Block for Balancing {
     }
 
     fn check(&mut self) -> Result<(), Invalid> {
-        match (&self.weights, self.strategy) {
-            (None, Strategy::Weighted) => {
-                let rule = "must have balancing.weights with it";
-                Err(Invalid::new("balancing.strategy", 0, "", rule))
-            }
-            (Some(weights), _) if weights.values().all(|weight| *weight == 0) => {
-                Err(Invalid::new("balancing.weights", 0, "", "must not all be zero"))
-            }
-            _ => Ok(()),
+        if self.weights.is_none() && self.strategy == Strategy::Weighted {
+            let rule = "must have balancing.weights with it";
+            return Err(Invalid::new("balancing.strategy", 0, "", rule));
         }
+        if let Some(weights) = &self.weights {
+            check_weights(&weights.values().copied().collect::<Vec<_>>())?;
+        }
+        let quarantine = OutlierPolicy::OFF.with_quarantine(self.quarantine)?;
+        self.outlier = match &self.ejection {
+            Some(ejection) => quarantine.with_ejection(ejection.policy()),
+            None => quarantine,
+        };
+        Ok(())
     }
 }
 
@@ -108,8 +94,9 @@ impl Default for Balancing {
         Self {
             strategy: Strategy::RoundRobin,
             weights: None,
-            quarantine: Duration::from_secs(5),
+            quarantine: OutlierPolicy::DEFAULT.quarantine().as_duration(),
             ejection: None,
+            outlier: OutlierPolicy::DEFAULT,
         }
     }
 }

@@ -3,12 +3,14 @@
 
 use core::time::Duration;
 
+use evenkeel_core::{EjectionPolicy, FailurePercentage, Invalid, SuccessRate};
+
 use crate::keys::{Block, Keys};
 use crate::kind::{Count, Decimal, OrNone, Span};
 
 /// `[balancing.ejection]`: when a target that does worse than the others is left alone (gRPC A50).
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Ejection {
+pub(crate) struct Ejection {
     interval: Duration,
     base_time: Duration,
     max_time: Duration,
@@ -19,6 +21,7 @@ pub struct Ejection {
     failure_threshold: Option<u8>,
     failure_min_hosts: u16,
     failure_min_requests: u32,
+    policy: EjectionPolicy,
 }
 
 impl Block for Ejection {
@@ -29,9 +32,33 @@ impl Block for Ejection {
         self.times(keys);
         self.rules(keys);
     }
+
+    fn check(&mut self) -> Result<(), Invalid> {
+        let mut policy = EjectionPolicy::DEFAULT
+            .without_success_rate()
+            .without_failure_percentage()
+            .with_interval(self.interval)?
+            .with_times(self.base_time, self.max_time)?
+            .with_max_percent(self.max_percent)?;
+        if let Some(factor) = self.stdev_factor {
+            let (hosts, requests) = (self.success_rate_min_hosts, self.success_rate_min_requests);
+            policy = policy.with_success_rate(SuccessRate::new(factor, hosts, requests)?);
+        }
+        if let Some(threshold) = self.failure_threshold {
+            let (hosts, requests) = (self.failure_min_hosts, self.failure_min_requests);
+            let rule = FailurePercentage::new(threshold, hosts, requests)?;
+            policy = policy.with_failure_percentage(rule);
+        }
+        self.policy = policy;
+        Ok(())
+    }
 }
 
 impl Ejection {
+    pub(super) const fn policy(&self) -> EjectionPolicy {
+        self.policy
+    }
+
     fn times(&mut self, keys: &mut impl Keys) {
         keys.key(
             "interval",
@@ -116,6 +143,7 @@ impl Default for Ejection {
             failure_threshold: Some(85),
             failure_min_hosts: 5,
             failure_min_requests: 50,
+            policy: EjectionPolicy::DEFAULT,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use evenkeel_core::{HealthPolicy, Invalid, Unimplemented};
+
 use crate::keys::{Block, Keys};
 use crate::kind::{Count, OneOf, Span, Text};
 
@@ -15,7 +17,8 @@ pub struct Health {
     service: Box<str>,
     rise: u8,
     fall: u8,
-    unimplemented: Assumed,
+    unimplemented: Unimplemented,
+    policy: HealthPolicy,
 }
 
 /// How a target's health is learned.
@@ -27,51 +30,20 @@ pub enum HealthMode {
     Watch,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Assumed {
-    Healthy,
-    Unhealthy,
-}
-
 impl Health {
     /// How it is learned.
     pub const fn mode(&self) -> HealthMode {
         self.mode
     }
 
-    /// From the end of a check to the next.
-    pub const fn check_interval(&self) -> Duration {
-        self.check_interval
-    }
-
-    /// How long a check may take.
-    pub const fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// The longest interval between checks of a target that keeps failing.
-    pub const fn max_backoff(&self) -> Duration {
-        self.max_backoff
+    /// Intervals, counts, and what a server without the health service is taken to be.
+    pub const fn policy(&self) -> HealthPolicy {
+        self.policy
     }
 
     /// The service asked about; empty for the server as a whole.
     pub fn service(&self) -> &str {
         &self.service
-    }
-
-    /// How many good answers in a row make a target healthy.
-    pub const fn rise(&self) -> u8 {
-        self.rise
-    }
-
-    /// How many bad answers in a row make a target unhealthy.
-    pub const fn fall(&self) -> u8 {
-        self.fall
-    }
-
-    /// Whether a server without the health service is taken to be well.
-    pub const fn unimplemented_is_healthy(&self) -> bool {
-        matches!(self.unimplemented, Assumed::Healthy)
     }
 }
 
@@ -121,24 +93,35 @@ impl Block for Health {
         );
         keys.key(
             "unimplemented",
-            OneOf(&[("healthy", Assumed::Healthy), ("unhealthy", Assumed::Unhealthy)]),
+            OneOf(&[("healthy", Unimplemented::Healthy), ("unhealthy", Unimplemented::Unhealthy)]),
             &mut self.unimplemented,
             "What a server without the health service is taken to be.",
         );
+    }
+    fn check(&mut self) -> Result<(), Invalid> {
+        self.policy = HealthPolicy::DEFAULT
+            .with_interval(self.check_interval)?
+            .with_timeout(self.timeout)?
+            .with_max_backoff(self.max_backoff)?
+            .with_counts(self.rise, self.fall)?
+            .with_unimplemented(self.unimplemented);
+        Ok(())
     }
 }
 
 impl Default for Health {
     fn default() -> Self {
+        let policy = HealthPolicy::DEFAULT;
         Self {
             mode: HealthMode::Check,
-            check_interval: Duration::from_secs(30),
-            timeout: Duration::from_secs(5),
-            max_backoff: Duration::from_secs(300),
+            check_interval: policy.interval().as_duration(),
+            timeout: policy.timeout().as_duration(),
+            max_backoff: policy.max_backoff().as_duration(),
             service: "".into(),
             rise: 1,
             fall: 1,
-            unimplemented: Assumed::Healthy,
+            unimplemented: policy.unimplemented(),
+            policy,
         }
     }
 }

@@ -14,12 +14,12 @@ mod timeout;
 mod tls;
 mod wait_for_ready;
 
-pub use balancing::{Balancing, Strategy};
+pub use balancing::Balancing;
 pub use breaker::Breaker;
 pub(crate) use breaker::Mode as BreakerMode;
 pub use budget::Budget;
 pub use channel::Channel;
-pub use ejection::Ejection;
+pub(crate) use ejection::Ejection;
 pub use health::{Health, HealthMode};
 pub use hedging::Hedging;
 pub use retry::{Commit, Retry};

@@ -1,6 +1,8 @@
 //! What is skipped, as gRPC does, and said to whoever asks.
 
-use crate::read;
+use evenkeel_settings::{Settings, Warning};
+
+use crate::{for_all, read, retry};
 
 #[test]
 fn what_is_not_known_is_skipped_and_said() {
@@ -38,6 +40,22 @@ fn what_is_not_known_is_skipped_and_said() {
         ]
     );
     assert_eq!(config.call_policy("/a.B/C").retry().max_attempts(), 5);
+}
+
+/// Three attempts of ours, each of which is five of the channel's: fifteen.
+#[test]
+fn retries_above_retries_are_warned_about() {
+    let ours = |json| Settings::from_json(json).unwrap();
+    let below = read(&retry("maxAttempts", "5"));
+    let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(5) };
+    assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&below), [stacked]);
+    let hedged = read(&for_all(r#""hedgingPolicy": {"maxAttempts": 2}"#));
+    let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(2) };
+    assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&hedged), [stacked]);
+    for once in ["{}", r#"{"retry": {"max_attempts": 1}}"#] {
+        assert_eq!(ours(once).warnings_over(&below), []);
+    }
+    assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&read("{}")), []);
 }
 
 /// What was skipped must not be what was misspelt: a linter shows these.

@@ -28,7 +28,7 @@ fn tables_within_sections_are_reached() {
     let settings = Settings::new().with_environment(variables).unwrap();
     let tls = settings.channel().unwrap().tls().unwrap();
     assert_eq!(tls.ca_file(), Some("/etc/ca.pem"));
-    assert!(settings.balancing().unwrap().ejection().is_some());
+    assert!(settings.balancing().unwrap().outlier().ejection().is_some());
 }
 
 #[test]
