@@ -3,14 +3,22 @@
 
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_core::ser::{Serialize, Serializer};
 
-use crate::Settings;
 use crate::node::{Entry, Node, Value};
+use crate::{ServiceConfig, Settings};
 
-/// Places are lost on the way, so problems have none.
+/// Places are lost on the way, so problems have none. Wrap it in a field of your own file's type.
 impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tree = Node::deserialize(deserializer)?;
+        Self::from_tree(&tree).map_err(D::Error::custom)
+    }
+}
+
+/// Places are lost on the way, so problems and notes have none.
+impl<'de> Deserialize<'de> for ServiceConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tree = Node::deserialize(deserializer)?;
         Self::from_tree(&tree).map_err(D::Error::custom)
@@ -57,6 +65,10 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         Ok(Value::Text(text.to_owned().into()))
+    }
+
+    fn visit_bytes<E>(self, _bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Value::Other("bytes"))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {

@@ -18,6 +18,10 @@ pub(crate) struct Faults<'t> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'t> {
     Environment,
+    #[cfg_attr(
+        not(any(feature = "json", feature = "toml")),
+        expect(dead_code, reason = "there is no text without a format")
+    )]
     Text(&'t str),
     Unknown,
 }

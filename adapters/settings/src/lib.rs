@@ -48,19 +48,15 @@
 //!
 //! # Features
 //!
-//! `toml` and `json`, both on by default; service configs need `json`. Without either there is
-//! still the environment, and any format that serde knows: [`Settings`] is `Deserialize` and
-//! `Serialize`.
+//! `toml` and `json`, both on by default. Without either there is still the environment, and any
+//! format that serde knows: [`Settings`] is `Deserialize` and `Serialize`, [`ServiceConfig`]
+//! `Deserialize`.
 //!
 //! # Map
 //!
 //! `node, error, fault → text, keys, kind → section → reader, writer → settings → lint, reference`, and
 //! `service_config` beside them.
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(
-    not(all(feature = "json", feature = "toml")),
-    expect(dead_code, reason = "what one format alone needs is too little for a switch each")
-)]
 
 mod any;
 mod error;
@@ -74,7 +70,6 @@ mod node;
 mod reader;
 pub mod reference;
 mod section;
-#[cfg(feature = "json")]
 mod service_config;
 mod settings;
 mod target;
@@ -89,7 +84,6 @@ pub use section::{
     Balancing, Breaker, BreakerRule, Budget, Channel, Commit, Health, HealthMode, Hedging, Retry,
     Throttling, Timeout, Tls, WaitForReady,
 };
-#[cfg(feature = "json")]
 pub use service_config::{LoadBalancing, MethodConfig, ServiceConfig};
 pub use settings::Settings;
 pub use warning::Warning;

@@ -4,7 +4,6 @@ use evenkeel_core::Strategy;
 
 use crate::method::check_name;
 use crate::section::{Breaker, BreakerMode, BreakerRule};
-#[cfg(feature = "json")]
 use crate::{Hedging, MethodConfig, ServiceConfig};
 use crate::{Settings, Warning};
 
@@ -29,7 +28,6 @@ impl Settings {
 
     /// The same, and whether calls are retried once more below this client, by a channel that was
     /// given `below`.
-    #[cfg(feature = "json")]
     pub fn warnings_over(&self, below: &ServiceConfig) -> Vec<Warning> {
         let attempts = |(_, method): (&str, &MethodConfig)| {
             let hedging = method.hedging().map(Hedging::policy);

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{Error, Serialize, SerializeMap, Serializer};
+use serde_core::ser::{Error, Serialize, SerializeMap, Serializer};
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]

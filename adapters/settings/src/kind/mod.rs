@@ -8,12 +8,10 @@ mod span;
 mod word;
 
 pub(crate) use code::Codes;
-#[cfg(feature = "json")]
 pub(crate) use code::known_code;
 pub(crate) use jitter::AnyJitter;
 pub(crate) use many::{ByName, List, OrNone, Unset};
 pub(crate) use number::{Bytes, Count, Decimal};
-#[cfg(feature = "json")]
 pub(crate) use number::{cut_thousandths, thousandths};
 pub(crate) use span::Span;
 pub(crate) use word::{Flag, OneOf, Text};

@@ -154,7 +154,6 @@ fn has_more_than_thousandths(text: &str) -> bool {
 }
 
 /// A number in thousandths, what is finer cut off.
-#[cfg(feature = "json")]
 pub(crate) fn cut_thousandths(text: &str) -> Option<u64> {
     let plain = in_full(text)?;
     let end = plain.find('.').map_or(plain.len(), |dot| plain.len().min(dot.saturating_add(4)));

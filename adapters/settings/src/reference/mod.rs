@@ -5,12 +5,10 @@
 
 mod example;
 mod page;
-#[cfg(feature = "json")]
 mod schema;
 
 pub use example::example;
 pub use page::page;
-#[cfg(feature = "json")]
 pub use schema::schema;
 
 use crate::fault::is_bare;

@@ -1,12 +1,13 @@
 //! This file knows the JSON Schema of a settings file, for editors and for other tools.
 
+use super::inline;
 use crate::Settings;
 use crate::keys::{Block, Keys, Kind};
 use crate::node::{Entry, Node, Value};
 
 /// The JSON Schema (draft 2020-12) of a settings file.
 ///
-/// Whatever it refuses is refused by [`Settings::from_json`] too. That refuses more: what only two
+/// Whatever it refuses is refused when it is read as settings, too. That refuses more: what only two
 /// settings together make wrong, and bounds that no schema can tell, such as those of spans.
 pub fn schema() -> String {
     let Value::Table(mut entries) = object::<Settings>().value else { return String::new() };
@@ -26,11 +27,41 @@ pub fn schema() -> String {
             properties.insert(0, for_editors.clone());
         }
     }
-    let schema = Node::new(Value::Table(entries));
-    // A tree with text for keys has nothing that JSON cannot say.
-    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    let mut text = String::new();
+    write(&Node::new(Value::Table(entries)), "\n", &mut text);
     text.push('\n');
     text
+}
+
+/// A node as JSON: small enough that the schema is there without the feature `json`.
+fn write(node: &Node<'_>, line: &str, text: &mut String) {
+    let (below, following) = (format!("{line}  "), format!(",{line}  "));
+    let mut before = &*below;
+    match &node.value {
+        Value::Table(entries) if !entries.is_empty() => {
+            text.push('{');
+            for entry in entries {
+                text.push_str(before);
+                text.push_str(&format!("{:?}: ", entry.name));
+                write(&entry.node, &below, text);
+                before = &*following;
+            }
+            text.push_str(line);
+            text.push('}');
+        }
+        Value::List(items) if items.iter().any(|item| matches!(item.value, Value::Table(_))) => {
+            text.push('[');
+            for item in items {
+                text.push_str(before);
+                write(item, &below, text);
+                before = &*following;
+            }
+            text.push_str(line);
+            text.push(']');
+        }
+        // Quotes and numbers are alike in TOML.
+        _ => text.push_str(&inline(node)),
+    }
 }
 
 fn object<B: Block>() -> Node<'static> {

@@ -38,7 +38,6 @@ impl Hedging {
     /// # Errors
     ///
     /// What the core refuses.
-    #[cfg(feature = "json")]
     pub(crate) fn of(
         delay: Duration,
         max_attempts: u16,

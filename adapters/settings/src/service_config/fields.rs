@@ -17,8 +17,7 @@ pub(super) struct Findings<'t> {
 }
 
 impl<'t> Findings<'t> {
-    pub(super) const fn new(json: &'t str) -> Self {
-        let source = Source::Text(json);
+    pub(super) const fn new(source: Source<'t>) -> Self {
         Self { faults: Faults::new(source), notes: Faults::new(source) }
     }
 

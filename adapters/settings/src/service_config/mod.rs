@@ -15,15 +15,17 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{CallPolicy, RetryPolicy, ThrottlePolicy};
 
+use crate::SettingsError;
 use crate::error::Problem;
+use crate::fault::Source;
 use crate::node::Node;
-use crate::{SettingsError, text};
 use fields::{Fields, Findings};
 pub use method::MethodConfig;
 
 /// What a gRPC service config says, as our policies.
 ///
 /// ```
+/// # #[cfg(feature = "json")] {
 /// use evenkeel_settings::ServiceConfig;
 ///
 /// let config = ServiceConfig::from_json(
@@ -45,6 +47,7 @@ pub use method::MethodConfig;
 /// assert_eq!(get.retry().max_attempts(), 5, "more is used as 5");
 /// let other = config.call_policy("/users.v1.Users/Get");
 /// assert_eq!(other.retry().max_attempts(), 1, "what it does not mention is not retried");
+/// # }
 /// # Ok::<(), evenkeel_settings::SettingsError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,11 +76,21 @@ impl ServiceConfig {
     ///
     /// Everything that is wrong with it, each with its line and column. A `backoffMultiplier` below
     /// 1 is legal in gRPC, and refused here: waits would shrink while an outage lasts.
+    #[cfg(feature = "json")]
     pub fn from_json(json: &str) -> Result<Self, SettingsError> {
-        let mut found = Findings::new(json);
+        let mut found = Findings::new(Source::Text(json));
+        let tree = crate::text::json(json, found.faults());
+        Self::of(tree.as_ref(), found)
+    }
+
+    pub(crate) fn from_tree(tree: &Node<'_>) -> Result<Self, SettingsError> {
+        Self::of(Some(tree), Findings::new(Source::Unknown))
+    }
+
+    fn of(tree: Option<&Node<'_>>, mut found: Findings<'_>) -> Result<Self, SettingsError> {
         let mut config = Self::default();
-        if let Some(tree) = text::json(json, found.faults()) {
-            config.read(&tree, &mut found);
+        if let Some(tree) = tree {
+            config.read(tree, &mut found);
         }
         let (config, notes) = found.into_result(config)?;
         Ok(Self { notes, ..config })

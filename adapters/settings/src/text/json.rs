@@ -7,7 +7,7 @@
 use core::fmt;
 use std::collections::HashSet;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::is_short_enough;

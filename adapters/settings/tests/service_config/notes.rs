@@ -1,6 +1,6 @@
 //! What is skipped, as gRPC does, and said to whoever asks.
 
-use evenkeel_settings::{Settings, Warning};
+use evenkeel_settings::{ServiceConfig, Settings, Warning};
 
 use crate::{for_all, read, retry};
 
@@ -56,6 +56,18 @@ fn retries_above_retries_are_warned_about() {
         assert_eq!(ours(once).warnings_over(&below), []);
     }
     assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&read("{}")), []);
+}
+
+/// Through serde a config is the same, but for the places.
+#[test]
+fn a_config_may_stand_in_another_format() {
+    let json = retry("maxAttempts", "9");
+    let config: ServiceConfig = serde_json::from_str(&json).unwrap();
+    assert_eq!(config.call_policy("/a.B/C"), read(&json).call_policy("/a.B/C"));
+    let said = "methodConfig[0].retryPolicy.maxAttempts = 9: is used as 5";
+    assert_eq!(config.notes()[0].to_string(), said);
+    let refused = serde_json::from_str::<ServiceConfig>(&retry("maxAttempts", "1")).unwrap_err();
+    assert!(refused.to_string().contains("maxAttempts = 1: must be"), "{refused}");
 }
 
 /// What was skipped must not be what was misspelt: a linter shows these.
