@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{ServiceConfig, Warning};
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
@@ -16,6 +17,8 @@ use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
 use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
+
+mod configured;
 
 /// Configures a [`Resilient`] service. Every block is off until it is named.
 ///
@@ -33,10 +36,15 @@ pub struct Builder {
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
+    idle_ttl: Duration,
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
+    pub(crate) service_config: ServiceConfig,
+    pub(crate) hedging_is_wanted: bool,
+    /// What looks wrong in a settings file.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Builder {
@@ -51,10 +59,14 @@ impl Builder {
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
+            idle_ttl: Duration::from_secs(3_600),
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
             native_retries: false,
+            service_config: ServiceConfig::default(),
+            hedging_is_wanted: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -222,6 +234,17 @@ impl Builder {
         Ok(self)
     }
 
+    /// After how long without a call a breaker that protects nothing is forgotten; 1 h by default.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub fn idle_ttl(mut self, ttl: Duration) -> Result<Self, BuildError> {
+        Micros::positive_setting("breaker.idle_ttl", ttl)?;
+        self.idle_ttl = ttl;
+        Ok(self)
+    }
+
     /// The throttle block: bounds the retries of all calls together.
     pub fn throttle(mut self, policy: ThrottlePolicy) -> Self {
         self.throttle = Some(policy);
@@ -265,7 +288,9 @@ impl Builder {
             timeouts.insert(method, policy);
         }
         let breaker = match self.breaker {
-            Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
+            Some(policy) => {
+                Some((policy, SharedTable::new(self.max_methods)?.with_idle_ttl(self.idle_ttl)?))
+            }
             None => None,
         };
         let methods = self.methods.methods().iter();
@@ -281,6 +306,7 @@ impl Builder {
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
             connectivity: self.connectivity,
+            service_config: self.service_config,
             warned: Given::default(),
             declared,
             met: RwLock::default(),

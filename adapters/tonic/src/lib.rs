@@ -59,13 +59,14 @@
 //! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
 //! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire
+//! `settings` and `builder` (by calls, by a settings file or a service config), `upstream` (the core's view), `transport` and `wire` (what the wire
 //! says), [`connect`] (dialling), `server` (the layer).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
 use std::collections::BTreeMap;
 
+pub use evenkeel_settings;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
