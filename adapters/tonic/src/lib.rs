@@ -59,8 +59,9 @@
 //! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
 //! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder` (by calls, by a settings file or a service config), `upstream` (the core's view), `transport` and `wire` (what the wire
-//! says), [`connect`] (dialling), `server` (the layer).
+//! `settings` and `builder` (by calls, by a settings file, by a service config), `upstream` (the
+//! core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling), `server` (the
+//! layer).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
