@@ -167,7 +167,7 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
             Self::CircuitOpen { .. } => f.write_str("circuit breaker is open"),
             Self::DeadlineExceeded { .. } => f.write_str("deadline exceeded"),
             Self::NoTarget => f.write_str("no target is eligible"),
-            Self::Peer { error, .. } => error.fmt(f),
+            Self::Peer { error, reason } => write!(f, "{error} (no further attempt: {reason})"),
         }
     }
 }

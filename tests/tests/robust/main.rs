@@ -18,7 +18,6 @@ mod messages;
 mod names;
 mod panics;
 mod ready;
-mod said;
 mod sizes;
 mod sockets;
 mod statuses;
