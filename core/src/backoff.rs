@@ -88,6 +88,13 @@ impl Backoff {
         multiplier: 2 << 16,
         shape: Shape::Proportional { thousandths: 100, share: 6_553 },
     };
+    /// gRPC's `connection-backoff.md`: 1 s, × 1.6, at most 120 s, ±20 %.
+    pub const CONNECTION: Self = Self {
+        initial: Micros::from_millis(1_000),
+        max: Micros::from_millis(120_000),
+        multiplier: thousandths_to_q16(1_600),
+        shape: Shape::Proportional { thousandths: 200, share: share_to_q16(200) },
+    };
 
     /// Doubling from `initial` to at most `max`, ±10 %.
     ///

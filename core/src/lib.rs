@@ -73,7 +73,7 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → call → event`. Of the code only [`rng`] is
+//! window → retry, throttle, breaker → table, pick → health, outlier, balance → call → event`. Of the code only [`rng`] is
 //! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
 //! driver, with async or without a heap.
 #![no_std]
@@ -86,13 +86,16 @@ pub mod docs;
 pub mod rng;
 
 mod backoff;
+mod balance;
 mod breaker;
 mod budget;
 mod call;
 mod code;
 mod event;
+mod health;
 mod num;
 mod outcome;
+mod outlier;
 mod pick;
 mod retry;
 mod table;
@@ -101,6 +104,7 @@ mod time;
 mod window;
 
 pub use backoff::{Backoff, Growth, Jitter};
+pub use balance::{Balancer, Members, Strategy, WEIGHT_ONE, check_weights};
 pub use breaker::{
     BreakerPolicy, BreakerState, CircuitBreaker, Gate, Passage, Permit, Rejected, Snapshot,
     Transition,
@@ -109,9 +113,14 @@ pub use budget::{BudgetExhausted, BudgetPolicy, DeadlineBudget};
 pub use call::{Action, Attempt, Call, CallPolicy, Keyed, Next, Single, Upstream};
 pub use code::{Code, CodeSet};
 pub use event::Event;
+pub use health::{Answer, Health, HealthChange, HealthPolicy, HealthWatch, Unimplemented};
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
-pub use pick::{Refusal, Target, Tried, pick};
+pub use outlier::{
+    EjectionPolicy, FailurePercentage, Outlier, OutlierChange, OutlierPolicy, OutlierSweep,
+    SuccessRate,
+};
+pub use pick::{Refusal, Standing, Target, Tried, pick};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};
 pub use table::BreakerTable;

@@ -4,7 +4,8 @@
 use core::hash::Hash;
 
 use evenkeel_core::{
-    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, LastN, RetryPolicy,
+    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, EjectionPolicy,
+    FailurePercentage, HealthPolicy, LastN, OutlierPolicy, RetryPolicy, SuccessRate,
     ThrottlePolicy, TimeWindow, Trip,
 };
 
@@ -104,5 +105,41 @@ impl Any for TimeWindow {
 impl<A: Any, B: Any> Any for AnyOf<A, B> {
     fn any() -> Self {
         Self { first: any(), second: any() }
+    }
+}
+
+impl Any for HealthPolicy {
+    fn any() -> Self {
+        let policy = HealthPolicy::with_unimplemented(HealthPolicy::DEFAULT, any());
+        HealthPolicy::with_interval(policy, any())
+            .and_then(|policy| HealthPolicy::with_timeout(policy, any()))
+            .and_then(|policy| HealthPolicy::with_max_backoff(policy, any()))
+            .and_then(|policy| HealthPolicy::with_counts(policy, any(), any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for OutlierPolicy {
+    fn any() -> Self {
+        let policy = OutlierPolicy::with_quarantine(OutlierPolicy::DEFAULT, any());
+        let policy = policy.unwrap_or(OutlierPolicy::OFF);
+        if any() { OutlierPolicy::with_ejection(policy, any()) } else { policy }
+    }
+}
+
+impl Any for EjectionPolicy {
+    fn any() -> Self {
+        let mut policy = EjectionPolicy::without_success_rate(EjectionPolicy::DEFAULT);
+        policy = EjectionPolicy::without_failure_percentage(policy);
+        if let Ok(rule) = SuccessRate::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_success_rate(policy, rule);
+        }
+        if let Ok(rule) = FailurePercentage::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_failure_percentage(policy, rule);
+        }
+        EjectionPolicy::with_interval(policy, any())
+            .and_then(|policy| EjectionPolicy::with_times(policy, any(), any()))
+            .and_then(|policy| EjectionPolicy::with_max_percent(policy, any()))
+            .unwrap_or_default()
     }
 }
