@@ -12,8 +12,10 @@ use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 use crate::connect::Connectivity;
 use crate::contradictions;
 use crate::error::BuildError;
+use crate::pool::PoolBuilder;
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
+use crate::upstream::Route;
 use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
 
@@ -249,6 +251,30 @@ impl Builder {
     ///
     /// [`BuildError`] names what cannot be right.
     pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
+        let settings = self.settings(false)?;
+        Ok(Resilient::new(Route::One(inner), Arc::new(settings)))
+    }
+
+    /// The service over the members of a pool: each attempt picks one anew, and each has circuit
+    /// breakers of its own. What [`connectivity`](Self::connectivity) says of one channel is not
+    /// asked.
+    ///
+    /// Outside a tokio runtime it is made as well; its lookups then begin with its first call.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names what cannot be right.
+    pub fn build_pool<S>(self, pool: PoolBuilder<S>) -> Result<Resilient<S>, BuildError>
+    where
+        S: Clone + Send + 'static,
+    {
+        let settings = self.settings(true)?;
+        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
+        let pool = pool.build(settings.methods.methods().len(), room)?;
+        Ok(Resilient::new(Route::Pool(pool), Arc::new(settings)))
+    }
+
+    fn settings(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
@@ -270,7 +296,7 @@ impl Builder {
         };
         let methods = self.methods.methods().iter();
         let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
-        let settings = Settings {
+        Ok(Settings {
             target: self.target.into(),
             call: self.call,
             timeouts,
@@ -281,11 +307,11 @@ impl Builder {
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
             connectivity: self.connectivity,
+            pooled,
             warned: Given::default(),
             declared,
             met: RwLock::default(),
-        };
-        Ok(Resilient::new(inner, Arc::new(settings)))
+        })
     }
 
     fn ready_block(&mut self) -> &mut Ready {

@@ -69,6 +69,7 @@ use std::collections::BTreeMap;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
+pub mod pool;
 pub mod target;
 
 mod allow;
@@ -98,12 +99,13 @@ mod wire;
 pub use allow::AllowList;
 pub use builder::Builder;
 pub use error::{
-    BreakerKey, BudgetExhausted, BuildError, CircuitOpen, DeadlinePassed, NoHealthyTargets,
+    BreakerKey, BudgetExhausted, BuildError, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets,
     Stopped, cause,
 };
 pub use future::ResponseFuture;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 pub use options::CallOptions;
+pub use pool::{Pool, PoolBuilder};
 pub use server::{OpenBudget, OpenBudgetBody, OpenBudgetFuture, OpenBudgetLayer};
 pub use service::Resilient;
 pub use settings::Commit;
