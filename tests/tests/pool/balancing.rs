@@ -225,16 +225,16 @@ async fn any_strategy_spreads_over_all() {
 #[tokio::test(start_paused = true)]
 async fn least_request_avoids_who_is_busy() {
     let mut lab = Lab::tuned(&["a", "b"], plain(), |pool| pool.strategy(Strategy::LeastRequest));
-    lab.serve_with("a", [Reply::headers().message("a").after(Duration::from_secs(5)).message("z")]);
+    lab.serve_with("a", [Reply::headers().message("a").wait(Duration::from_secs(5)).message("z")]);
     lab.serve("b");
     let mut client = evenkeel_tests::RawClient::of(crate::lab::EXPORT, lab.service.clone());
     let mut streams = Vec::new();
     while lab.count("a") == 0 {
         streams.push(client.server_streaming("all").await.unwrap());
     }
-    // Those of b are over when they are read.
+    // Those of b are over when they are read to their end.
     for stream in &mut streams {
-        _ = stream.get_mut().message().await;
+        while stream.get_mut().message().await.unwrap().is_some_and(|message| message != "a") {}
     }
     let busy = lab.calls(50).await;
     assert_eq!(busy, "b".repeat(50));

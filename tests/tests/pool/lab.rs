@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use evenkeel_core::{BreakerPolicy, BreakerState, Consecutive, RetryPolicy};
 use evenkeel_tests::pb::METHODS;
-use evenkeel_tests::{Network, Peer, RawClient, Reply};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Seen};
 use evenkeel_tokio::TokioClock;
 use evenkeel_tokio::core::Clock;
 use evenkeel_tonic::{Builder, Pool, PoolBuilder, Resilient};
@@ -65,6 +65,16 @@ impl Lab {
                 self.peers.insert(name.to_owned(), peer);
             }
         }
+    }
+
+    /// From now on `name` is another machine, which answers by this rule.
+    pub(crate) fn serve_by(
+        &mut self,
+        name: &str,
+        rule: impl FnMut(&Seen) -> Reply + Send + 'static,
+    ) {
+        self.kill(name);
+        self.peers.insert(name.to_owned(), Peer::answering(rule).listen(&self.net, name));
     }
 
     /// The machine is gone, with everything that was connected to it.

@@ -8,8 +8,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenkeel_tokio::core::{
-    Balancer, Instant, Members, Outlier, OutlierChange, OutlierPolicy, OutlierSweep, Permit,
-    Refusal, Rejected, Report, SmallRng, Standing, Strategy, Target, Tried,
+    Balancer, Instant, Members, Micros, Outlier, OutlierChange, OutlierPolicy, OutlierSweep,
+    Permit, Refusal, Rejected, Report, SmallRng, Standing, Strategy, Target, Tried,
 };
 use evenkeel_tokio::fresh_seed;
 
@@ -32,6 +32,8 @@ struct State {
     /// By number, each with the serial of the member it is held against.
     held: Vec<(u64, Outlier)>,
     sweep: Option<OutlierSweep>,
+    /// When it was last seen to those who are away.
+    looked_at: Instant,
 }
 
 impl Balance {
@@ -41,6 +43,7 @@ impl Balance {
             rng: SmallRng::seeded(fresh_seed()),
             held: Vec::new(),
             sweep: None,
+            looked_at: Instant::ZERO,
         };
         Self { outliers, checked, state: Mutex::new(state) }
     }
@@ -54,6 +57,7 @@ impl Balance {
         mut ask: impl FnMut(&Member<S>) -> Result<Permit, Rejected>,
     ) -> Result<(Target, Permit), Refusal> {
         let mut state = self.lock();
+        state.look(now, list);
         let changes = state.sweep(now, list, &self.outliers, self.checked);
         let State { balancer, rng, held, .. } = &mut *state;
         let mut refusal = Refusal::NoTarget;
@@ -115,6 +119,18 @@ impl State {
             (*serial, *held) = (member.serial, Outlier::new());
         }
         (*serial == member.serial).then_some(held)
+    }
+
+    /// Has those dialled who are away, as long as there are calls that would use them; and looked
+    /// up anew where they are. Nobody asks them, so nobody else would notice that they are back.
+    fn look<S>(&mut self, now: Instant, list: &List<S>) {
+        if now.since(self.looked_at) < LOOK_AGAIN {
+            return;
+        }
+        self.looked_at = now;
+        for member in list.members().filter(|member| member.line.reach() == Reach::Away) {
+            member.unreachable(now);
+        }
     }
 
     /// Compares the members with each other, when it is time.
@@ -215,6 +231,9 @@ impl<S> Members for View<'_, S> {
         self.list.get(target).map_or(0, |member| member.weight)
     }
 }
+
+/// Well below the first pause between two dials.
+const LOOK_AGAIN: Micros = Micros::from_millis(200);
 
 fn sooner(refusal: Refusal, other: Instant) -> Refusal {
     match refusal {

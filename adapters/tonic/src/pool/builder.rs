@@ -237,7 +237,7 @@ impl<S> PoolBuilder<S> {
         let mut directory = from.directory(&targets)?;
         directory.resolver = resolver;
         directory.weights = weights;
-        if discovery.is_none() || !targets.is_empty() {
+        if !targets.is_empty() {
             directory.ask_for(targets);
         }
         directory.keep_breakers(methods, room);

@@ -25,7 +25,7 @@ pub(crate) struct Line<S> {
     reach: AtomicU8,
     in_flight: AtomicU32,
     used_at: AtomicU64,
-    /// Somebody passed it over because it is away.
+    /// Somebody passed it over because it is away, or lost a call with its connection.
     missed: Arc<Notify>,
     /// Open pools that have it.
     owners: AtomicU32,
@@ -80,8 +80,10 @@ impl<S> Line<S> {
         }
     }
 
-    /// Somebody would have used it, were it not away: it is dialled when its pause is over.
-    pub(crate) fn missed(&self) {
+    /// Somebody would have used it, were it not away, or it broke under a call: it is dialled when
+    /// its pause is over. So it is a dial that finds out whether it is back, and no call.
+    pub(crate) fn missed(&self, now: Instant) {
+        self.used_at.fetch_max(now.as_micros(), Ordering::AcqRel);
         self.missed.notify_one();
     }
 
@@ -179,12 +181,12 @@ async fn watch<S>(line: Weak<Line<S>>, mut connectivity: Connectivity, missed: A
             line.idle_at(now)
         };
         let next = async {
-            let State::TransientFailure(failure) = connectivity.state() else {
-                connectivity.changed().await;
-                return;
+            let pause = match connectivity.state() {
+                State::TransientFailure(failure) => failure.retry_at(),
+                State::Idle => Instant::ZERO,
+                State::Connecting | State::Ready => Instant::MAX,
             };
-            let pause = Deadline::at(failure.retry_at());
-            if until(pause, connectivity.changed()).await.is_none()
+            if until(Deadline::at(pause), connectivity.changed()).await.is_none()
                 && let First::One(()) = first(missed.notified(), connectivity.changed()).await
             {
                 connectivity.dial();

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use evenkeel_tokio::core::Target;
+use evenkeel_tokio::core::{Instant, Target};
 use evenkeel_tokio::{AnyRule, Handle};
 use portable_atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
@@ -71,8 +71,8 @@ impl<S> Member<S> {
     }
 
     /// A connection to it failed, or it was passed over because it is away.
-    pub(crate) fn unreachable(&self) {
-        self.line.missed();
+    pub(crate) fn unreachable(&self, now: Instant) {
+        self.line.missed(now);
         if let Some(nudge) = &self.nudge {
             nudge.notify_one();
         }

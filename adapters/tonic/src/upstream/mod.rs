@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{
-    Attempt, CallPolicy, Deadline, Instant, Permit, Refusal, Report, Target, Transition, Tried,
-    Upstream,
+    Attempt, CallPolicy, Clock, Deadline, Instant, Permit, Refusal, Report, Target, Transition,
+    Tried, Upstream,
 };
-use evenkeel_tokio::{AnyRule, Handle, SharedThrottle};
+use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock};
 
 use crate::connect::Connectivity;
 use crate::pool::{Member, Pool};
@@ -126,7 +126,7 @@ impl<S> MethodUpstream<S> {
     /// The connection to the place of `attempt` failed.
     pub(crate) fn lost(&self, attempt: &Attempt) {
         if let Some(member) = self.member(attempt) {
-            member.unreachable();
+            member.unreachable(TokioClock.now());
         }
     }
 
