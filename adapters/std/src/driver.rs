@@ -6,7 +6,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 
 use evenkeel_core::{
-    Action, Attempt, Call, Code, Deadline, Instant, Outcome, StopReason, Upstream,
+    Action, Attempt, Call, Code, Deadline, Instant, Next, Outcome, StopReason, Upstream,
 };
 
 use crate::BlockingClock;
@@ -109,7 +109,10 @@ pub fn call<U: Upstream, T, E>(
                 match ended {
                     Ok((outcome, reply)) => {
                         ledger.keep(now, &next, reply);
-                        call.complete(now, &mut upstream, next, outcome);
+                        if let Next::Stop(reason) = call.complete(now, &mut upstream, next, outcome)
+                        {
+                            return ledger.settle(reason);
+                        }
                     }
                     Err(panic) => {
                         call.complete(now, &mut upstream, next, Outcome::new(Code::Unknown));

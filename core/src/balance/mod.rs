@@ -114,6 +114,15 @@ impl Balancer {
         Self { strategy, next: 0 }
     }
 
+    /// With `target` as the first of the rotation, for [`Strategy::RoundRobin`].
+    ///
+    /// Thousands of clients that start together would otherwise all begin with target 0. One that
+    /// does not exist is as good as 0.
+    pub const fn starting_at(mut self, target: Target) -> Self {
+        self.next = target.number();
+        self
+    }
+
     /// Chooses a target, and asks for leave to use it; asks another when it is refused.
     ///
     /// Only targets that are [`Up`](Standing::Up) are asked, or if there are none, those that are

@@ -106,6 +106,7 @@ fn balancers() {
     let _ = check_weights(black_box(&[0; 3][..]));
 
     let mut balancer = if any() { Balancer::new(any()) } else { Balancer::default() };
+    balancer = Balancer::starting_at(balancer, any());
     blur(&mut balancer);
     let _ = Balancer::pick(&mut balancer, &members, any(), &mut Shaken, |_| Err(any()));
     let _ = Balancer::pick(&mut balancer, &Anything, any(), &mut Shaken, |_| Err(any()));
