@@ -69,6 +69,7 @@ use std::collections::BTreeMap;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
+pub mod health;
 
 mod allow;
 mod attempt;
