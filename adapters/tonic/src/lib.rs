@@ -69,6 +69,7 @@ use std::collections::BTreeMap;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
+pub mod health;
 pub mod pool;
 pub mod target;
 
