@@ -140,6 +140,13 @@ pub enum BuildError {
     Setting(Invalid),
     /// What was given as a target is none.
     Target(InvalidTarget),
+    /// An upstream of a factory that could not be built.
+    Upstream {
+        /// The upstream.
+        upstream: String,
+        /// What is wrong with it.
+        error: Box<Self>,
+    },
 }
 
 impl From<InvalidTarget> for BuildError {
@@ -169,6 +176,7 @@ impl fmt::Display for BuildError {
             Self::Refused { field, rule } => write!(f, "{field}: {rule}"),
             Self::Setting(invalid) => invalid.fmt(f),
             Self::Target(invalid) => invalid.fmt(f),
+            Self::Upstream { upstream, error } => write!(f, "upstream {upstream:?}: {error}"),
         }
     }
 }

@@ -70,6 +70,7 @@ pub use evenkeel_tokio::core;
 
 pub mod connect;
 pub mod health;
+pub mod kit;
 pub mod pool;
 pub mod target;
 
@@ -82,6 +83,7 @@ mod error;
 mod flow;
 mod future;
 mod held;
+mod manual;
 mod messages;
 mod method;
 mod options;
@@ -104,6 +106,8 @@ pub use error::{
     Stopped, cause,
 };
 pub use future::ResponseFuture;
+pub use kit::{Factory, FactoryBuilder, Kit, KitBuilder};
+pub use manual::CircuitBreaker;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 pub use options::CallOptions;
 pub use pool::{Pool, PoolBuilder};

@@ -193,6 +193,12 @@ pub(crate) struct KeyRef<'a> {
     pub(crate) method: &'a Arc<str>,
 }
 
+impl<'a> KeyRef<'a> {
+    pub(crate) const fn of(key: &'a BreakerKey) -> Self {
+        Self { target: &key.target, method: &key.method }
+    }
+}
+
 impl Hash for KeyRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // As `BreakerKey` derives it.
@@ -215,7 +221,7 @@ impl From<&KeyRef<'_>> for BreakerKey {
 
 /// Whether a path can be that of a method. Others come from scanners and from mistakes, and what is
 /// kept of a client's calls must not grow with them.
-fn is_name(path: &str) -> bool {
+pub(crate) fn is_name(path: &str) -> bool {
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts.is_some_and(|(service, method)| !service.is_empty() && !method.is_empty())
         && path.len() <= LONGEST_NAME

@@ -11,6 +11,8 @@ mod breakers;
 mod closing;
 mod connections;
 mod crowd;
+mod health;
+mod kit;
 mod members;
 mod names;
 mod ready;

@@ -60,6 +60,7 @@ enum From<S> {
 type Dial<S> = fn(&Dialling, &Place) -> Result<Arc<Line<S>>, BuildError>;
 
 /// How channels are to be dialled.
+#[derive(Clone)]
 struct Describe {
     insecure: bool,
     tls: Option<Tls>,
@@ -70,14 +71,7 @@ struct Describe {
 
 impl PoolBuilder {
     pub(super) fn dialled() -> Self {
-        let describe = Describe {
-            insecure: false,
-            tls: None,
-            options: ChannelOptions::DEFAULT,
-            connector: Connectors::tcp(),
-            channels: Channels::default(),
-        };
-        Self::new(From::Dialled(Box::new(describe), Dialling::line))
+        Self::new(From::Dialled(Box::new(Describe::plain()), Dialling::line))
     }
 
     /// One more target.
@@ -158,9 +152,23 @@ impl PoolBuilder {
         self.describe(|describe| describe.connector = Connectors::given(connector))
     }
 
-    /// Shares connections with other pools that have these.
-    pub(crate) fn sharing(self, channels: &Channels) -> Self {
-        self.describe(|describe| describe.channels = channels.clone())
+    /// Makes channels to its members that are not its own.
+    pub(crate) fn dialling(&self) -> Result<Dialling, BuildError> {
+        match &self.from {
+            From::Dialled(describe, _) => describe.clone().finish(),
+            From::Given(_) => Describe::plain().finish(),
+        }
+    }
+
+    /// Shares connections with other pools that have these, and makes them as they do unless it was
+    /// given a connector of its own.
+    pub(crate) fn sharing(self, channels: &Channels, connector: &Connectors) -> Self {
+        self.describe(|describe| {
+            describe.channels = channels.clone();
+            if describe.connector.is_tcp() {
+                describe.connector = connector.clone();
+            }
+        })
     }
 
     fn describe(mut self, change: impl FnOnce(&mut Describe)) -> Self {
@@ -252,6 +260,7 @@ impl<S> PoolBuilder<S> {
             closed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             drained: Notify::new(),
+            attached: Mutex::new(None),
             changes: watch::Sender::new(()),
         });
         pool.update(|_| {});
@@ -324,6 +333,16 @@ fn given<S: Clone + Send + 'static>(services: HashMap<Arc<str>, S>) -> Lines<S> 
 }
 
 impl Describe {
+    fn plain() -> Self {
+        Self {
+            insecure: false,
+            tls: None,
+            options: ChannelOptions::DEFAULT,
+            connector: Connectors::tcp(),
+            channels: Channels::default(),
+        }
+    }
+
     fn finish(self) -> Result<Dialling, BuildError> {
         let Self { insecure, tls, options, connector, channels } = self;
         let security = match (insecure, tls) {

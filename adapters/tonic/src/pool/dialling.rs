@@ -127,6 +127,15 @@ impl Dialling {
         }))
     }
 
+    /// A channel to `place` of its own, which is never shared and never closed for want of calls:
+    /// whoever asked for it does that.
+    pub(crate) fn channel(&self, place: &Place) -> Result<Channel, BuildError> {
+        let endpoint = self.options.apply(self.endpoint(place)?, 0);
+        let dialled = place.dialled(&self.scheme()).map_err(|_| unspeakable(place))?;
+        let connect = &self.connector.connect;
+        Ok(connect(&endpoint, &dialled, place, &self.options, &Arc::default()).service)
+    }
+
     fn scheme(&self) -> Scheme {
         match self.security {
             Security::Insecure => Scheme::HTTP,
@@ -177,6 +186,11 @@ impl Connectors {
     /// Over plain TCP.
     pub(crate) fn tcp() -> Self {
         Self::of(0, connect::tcp())
+    }
+
+    /// Whether it is that one.
+    pub(crate) const fn is_tcp(&self) -> bool {
+        self.id == 0
     }
 
     /// Over one that was given; different from every other.

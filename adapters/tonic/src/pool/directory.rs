@@ -185,15 +185,8 @@ impl<S> Directory<S> {
         self.serial += 1;
         let kept = self.slots.iter().flatten().filter(|member| !member.breakers.is_empty());
         let methods = if kept.count() < self.keepers { self.methods } else { 0 };
-        let member = Member::new(Parts {
-            name: Arc::clone(&place.name),
-            target,
-            serial: self.serial,
-            line,
-            weight,
-            methods,
-            nudge,
-        });
+        let member =
+            Member::new(Parts { place, target, serial: self.serial, line, weight, methods, nudge });
         if free == self.slots.len() {
             self.slots.push(None);
         }

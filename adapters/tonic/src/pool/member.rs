@@ -9,6 +9,8 @@ use portable_atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
 
 use super::line::Line;
+use super::place::Place;
+use crate::health::HealthFlag;
 
 /// One place attempts go to.
 pub(crate) struct Member<S> {
@@ -22,8 +24,13 @@ pub(crate) struct Member<S> {
     pub(crate) weight: u32,
     /// Its breakers by method of a closed set, from their first call on.
     pub(crate) breakers: Box<[OnceLock<Handle<AnyRule>>]>,
+    /// Where a health check asks it.
+    pub(crate) place: Place,
     /// Asks for the addresses of its name anew.
     pub(crate) nudge: Option<Arc<Notify>>,
+    /// What a checker of ours says of it.
+    pub(crate) flag: OnceLock<HealthFlag>,
+    /// What somebody else says.
     verdict: AtomicU8,
 }
 
@@ -36,9 +43,15 @@ pub(crate) enum Verdict {
     Unhealthy,
 }
 
+impl Verdict {
+    const fn of(healthy: bool) -> Self {
+        if healthy { Self::Healthy } else { Self::Unhealthy }
+    }
+}
+
 /// What a member is made of.
 pub(super) struct Parts<S> {
-    pub(super) name: Arc<str>,
+    pub(super) place: Place,
     pub(super) target: Target,
     pub(super) serial: u64,
     pub(super) line: Arc<Line<S>>,
@@ -49,14 +62,27 @@ pub(super) struct Parts<S> {
 
 impl<S> Member<S> {
     pub(super) fn new(parts: Parts<S>) -> Arc<Self> {
-        let Parts { name, target, serial, line, weight, methods, nudge } = parts;
+        let Parts { place, target, serial, line, weight, methods, nudge } = parts;
         line.add_owner();
         let breakers = (0..methods).map(|_| OnceLock::new()).collect();
-        let verdict = AtomicU8::new(Verdict::Unknown as u8);
-        Arc::new(Self { name, target, serial, line, weight, breakers, nudge, verdict })
+        Arc::new(Self {
+            name: Arc::clone(&place.name),
+            target,
+            serial,
+            line,
+            weight,
+            breakers,
+            place,
+            nudge,
+            flag: OnceLock::new(),
+            verdict: AtomicU8::new(Verdict::Unknown as u8),
+        })
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
+        if let Some(flag) = self.flag.get() {
+            return flag.is_healthy().map_or(Verdict::Unknown, Verdict::of);
+        }
         match self.verdict.load(Ordering::Acquire) {
             0 => Verdict::Unknown,
             1 => Verdict::Healthy,
@@ -66,7 +92,7 @@ impl<S> Member<S> {
 
     /// Whether this changes anything.
     pub(super) fn judge(&self, healthy: bool) -> bool {
-        let verdict = if healthy { Verdict::Healthy } else { Verdict::Unhealthy };
+        let verdict = Verdict::of(healthy);
         self.verdict.swap(verdict as u8, Ordering::AcqRel) != verdict as u8
     }
 

@@ -69,15 +69,24 @@ pub use options::ChannelOptions;
 pub use resolve::{Resolve, Resolving, SystemResolver};
 pub use tls::Tls;
 
+pub(crate) use dialling::{Channels, Connectors, Dialling};
 pub(crate) use member::{List, Member};
 pub(crate) use ready::Connected;
-pub(crate) use task::first;
+pub(crate) use task::{First, Task, first};
 pub(crate) use usage::Usage;
 
 use balance::Balance;
 use directory::Directory;
 use discovery::Discovery;
 use weights::Weights;
+
+/// Something that begins where there is a runtime, and ends with the pool.
+pub(crate) trait Attachment: Send {
+    /// Begins, unless it has; in a runtime.
+    fn start(&mut self);
+}
+
+type Attached = Box<dyn Attachment>;
 
 /// The members of one client, and what all its clones share of them.
 ///
@@ -95,6 +104,8 @@ pub struct Pool<S = Channel> {
     closed: AtomicBool,
     in_flight: AtomicUsize,
     drained: Notify,
+    /// What lives as long as the pool.
+    attached: Mutex<Option<Attached>>,
     /// Told when a call that found nobody may find somebody.
     changes: watch::Sender<()>,
 }
@@ -164,6 +175,15 @@ impl<S> Pool<S> {
         if self.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 && self.is_closed() {
             self.drained.notify_waiters();
         }
+    }
+
+    /// Tells whoever waits for a member that one may be there.
+    pub(crate) fn tell_of_change(&self) {
+        self.changes.send_replace(());
+    }
+
+    fn attached(&self) -> MutexGuard<'_, Option<Attached>> {
+        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Directory<S>> {
@@ -236,7 +256,18 @@ impl<S: Clone + Send + 'static> Pool<S> {
             self.update(|_| {});
             let mut discovery = self.discovery.lock().unwrap_or_else(PoisonError::into_inner);
             *discovery = discovery.take().and_then(|found| found.start(&self.me));
+            drop(discovery);
+            if let Some(attached) = &mut *self.attached() {
+                attached.start();
+            }
         }
+    }
+
+    /// Has `attachment` begin as soon as there is a runtime, and end with the pool.
+    pub(crate) fn attach(&self, attachment: Attached) {
+        *self.attached() = Some(attachment);
+        self.asleep.store(true, Ordering::Release);
+        self.start();
     }
 
     fn resolved(&self, target: &TargetName, addresses: &[SocketAddr]) {
