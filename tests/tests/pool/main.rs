@@ -11,6 +11,7 @@ mod breakers;
 mod closing;
 mod connections;
 mod crowd;
+mod documented;
 mod health;
 mod kit;
 mod members;
