@@ -17,3 +17,5 @@ mod kit;
 mod members;
 mod names;
 mod ready;
+mod sockets;
+mod tls;
