@@ -117,7 +117,7 @@ impl<S> Flow<S> {
                 self.failed(now, attempt, outcome)
             }
             Ended::Lost(error) if !status::is_our_timer(error.code(), left) => {
-                self.driven.upstream().lost(&attempt);
+                self.driven.upstream().lost(&attempt, &error);
                 let outcome = error.outcome();
                 self.lost = Some(Status::from(error));
                 let unsent = outcome.sent == Sent::NotConnected && !left.is_zero();
@@ -227,12 +227,13 @@ impl<S> Flow<S> {
     /// The error of a call that has no member and waits for none; or for whom none will come.
     fn nobody_will_come(&mut self) -> Option<Status> {
         let upstream = self.driven.upstream();
-        let pool = upstream.pool().filter(|_| upstream.found_nobody())?;
+        let pool = upstream.pool().filter(|_| !upstream.is_trying())?;
         if pool.is_closed() {
             return Some(self.closed());
         }
         // Who is a member may not be known yet, and that is waited for by every call.
-        (!self.waits && pool.list().settled).then(|| self.stopped_between(StopReason::NoTarget))
+        let nobody = upstream.found_nobody() && !self.waits && pool.list().settled;
+        nobody.then(|| self.stopped_between(StopReason::NoTarget))
     }
 
     /// The error of a call whose client was closed.

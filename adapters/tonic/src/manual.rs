@@ -1,14 +1,17 @@
 //! This file knows how a circuit breaker is set by hand.
 
 use core::fmt;
+use std::sync::Arc;
 
-use evenkeel_tokio::core::{Snapshot, Transition};
-use evenkeel_tokio::{AnyRule, Handle};
+use evenkeel_tokio::core::{Clock, Snapshot, Transition};
+use evenkeel_tokio::{AnyRule, Handle, TokioClock};
 
-use crate::BreakerKey;
+use crate::settings::{KeyRef, is_name};
+use crate::upstream::Route;
+use crate::{BreakerKey, Resilient};
 
 /// One circuit breaker of a client, for an operator's hand: found with
-/// [`Resilient::circuit_breaker`](crate::Resilient::circuit_breaker).
+/// [`Resilient::circuit_breaker`].
 ///
 /// What is forced stays so until it is [`reset`](Self::reset), and is never forgotten meanwhile.
 ///
@@ -67,6 +70,30 @@ impl CircuitBreaker {
         let (member, method, state) =
             (&*self.key.target, &*self.key.method, transition.state().name());
         tracing::info!(target: "evenkeel", member, method, state, "circuit breaker, by hand");
+    }
+}
+
+impl<S> Resilient<S> {
+    /// The circuit breaker of `method`, `/package.Service/Method`, at `target`, to look at and to
+    /// set by hand; made if there was no call yet.
+    ///
+    /// `None` without a breaker block, for a target that is none of this client's, for what is no
+    /// method's name, and where a full table has no room for another.
+    pub fn circuit_breaker(&self, target: &str, method: &str) -> Option<CircuitBreaker> {
+        let (_, table) = self.settings.breaker.as_ref().filter(|_| is_name(method))?;
+        let target = match &self.route {
+            Route::One(_) => {
+                Some(&self.settings.target).filter(|known| ***known == *target).cloned()
+            }
+            Route::Pool(pool) => {
+                let list = pool.list();
+                let member = list.members().find(|member| *member.name == *target);
+                member.map(|member| Arc::clone(&member.name))
+            }
+        }?;
+        let key = BreakerKey { target, method: method.into() };
+        let lookup = table.lookup(TokioClock.now(), &KeyRef::of(&key));
+        Some(CircuitBreaker::new(key, lookup.handle?))
     }
 }
 

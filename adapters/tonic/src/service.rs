@@ -20,11 +20,11 @@ use crate::future::ResponseFuture;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
-use crate::settings::{KeyRef, Method, Settings, is_name};
+use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
 use crate::warn::{Given, Warning};
 use crate::wire::timeout::{self, Timeout};
-use crate::{BreakerKey, CallOptions, CircuitBreaker, Pool, Snapshots};
+use crate::{CallOptions, Pool, Snapshots};
 
 /// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
 /// retries and circuit breakers, in that order, over any channel.
@@ -52,8 +52,8 @@ use crate::{BreakerKey, CallOptions, CircuitBreaker, Pool, Snapshots};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resilient<S> {
-    route: Route<S>,
-    settings: Arc<Settings>,
+    pub(crate) route: Route<S>,
+    pub(crate) settings: Arc<Settings>,
 }
 
 impl Resilient<()> {
@@ -98,28 +98,6 @@ impl<S> Resilient<S> {
             Route::One(_) => None,
             Route::Pool(pool) => Some(pool),
         }
-    }
-
-    /// The circuit breaker of `method`, `/package.Service/Method`, at `target`, to look at and to
-    /// set by hand; made if there was no call yet.
-    ///
-    /// `None` without a breaker block, for a target that is none of this client's, for what is no
-    /// method's name, and where a full table has no room for another.
-    pub fn circuit_breaker(&self, target: &str, method: &str) -> Option<CircuitBreaker> {
-        let (_, table) = self.settings.breaker.as_ref().filter(|_| is_name(method))?;
-        let target = match &self.route {
-            Route::One(_) => {
-                Some(&self.settings.target).filter(|known| ***known == *target).cloned()
-            }
-            Route::Pool(pool) => {
-                let list = pool.list();
-                let member = list.members().find(|member| *member.name == *target);
-                member.map(|member| Arc::clone(&member.name))
-            }
-        }?;
-        let key = BreakerKey { target, method: method.into() };
-        let lookup = table.lookup(TokioClock.now(), &KeyRef::of(&key));
-        Some(CircuitBreaker::new(key, lookup.handle?))
     }
 }
 

@@ -1,10 +1,9 @@
 //! This file knows how a pool is described, and refuses what cannot be right.
 
 use core::fmt;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
-use evenkeel_tokio::core::{Micros, OutlierPolicy, Strategy};
+use evenkeel_tokio::core::{OutlierPolicy, Strategy};
 use futures_core::Stream;
 use http::Uri;
 use hyper::rt::{Read, Write};
@@ -14,12 +13,10 @@ use tonic::transport::Channel;
 use tower_service::Service;
 
 use super::balance::Balance;
-use super::dialling::{Channels, Connectors, Dialling, Security};
-use super::directory::{Directory, Lines};
+use super::dialling::{Channels, Connectors, Dialling};
 use super::discovery::{Discovery, Updates};
-use super::line::{Line, Made};
 use super::options::ChannelOptions;
-use super::place::Place;
+use super::origin::{Describe, Origin};
 use super::resolve::{Resolve, SystemResolver};
 use super::tls::Tls;
 use super::weights::Weights;
@@ -46,32 +43,12 @@ pub struct PoolBuilder<S = Channel> {
     outliers: OutlierPolicy,
     checked: bool,
     resolver: Arc<dyn Resolve>,
-    from: From<S>,
-}
-
-/// Where members' services come from.
-enum From<S> {
-    /// Dialled as described, by the function that knows how.
-    Dialled(Box<Describe>, Dial<S>),
-    Given(Vec<(String, S)>),
-}
-
-/// What knows that a dialled member's service is a channel.
-type Dial<S> = fn(&Dialling, &Place) -> Result<Arc<Line<S>>, BuildError>;
-
-/// How channels are to be dialled.
-#[derive(Clone)]
-struct Describe {
-    insecure: bool,
-    tls: Option<Tls>,
-    options: ChannelOptions,
-    connector: Connectors,
-    channels: Channels,
+    origin: Origin<S>,
 }
 
 impl PoolBuilder {
     pub(super) fn dialled() -> Self {
-        Self::new(From::Dialled(Box::new(Describe::plain()), Dialling::line))
+        Self::new(Origin::dialled())
     }
 
     /// One more target.
@@ -82,7 +59,7 @@ impl PoolBuilder {
     pub fn target<T>(mut self, target: T) -> Result<Self, BuildError>
     where
         T: TryInto<TargetName>,
-        InvalidTarget: core::convert::From<T::Error>,
+        InvalidTarget: From<T::Error>,
     {
         let target = target.try_into().map_err(InvalidTarget::from)?;
         self.targets.push(target);
@@ -97,7 +74,7 @@ impl PoolBuilder {
     pub fn targets<T>(self, targets: impl IntoIterator<Item = T>) -> Result<Self, BuildError>
     where
         T: TryInto<TargetName>,
-        InvalidTarget: core::convert::From<T::Error>,
+        InvalidTarget: From<T::Error>,
     {
         targets.into_iter().try_fold(self, Self::target)
     }
@@ -154,10 +131,7 @@ impl PoolBuilder {
 
     /// Makes channels to its members that are not its own.
     pub(crate) fn dialling(&self) -> Result<Dialling, BuildError> {
-        match &self.from {
-            From::Dialled(describe, _) => describe.clone().finish(),
-            From::Given(_) => Describe::plain().finish(),
-        }
+        self.origin.dialling()
     }
 
     /// Shares connections with other pools that have these, and makes them as they do unless it was
@@ -172,7 +146,7 @@ impl PoolBuilder {
     }
 
     fn describe(mut self, change: impl FnOnce(&mut Describe)) -> Self {
-        if let From::Dialled(describe, _) = &mut self.from {
+        if let Origin::Dialled(describe, _) = &mut self.origin {
             change(describe);
         }
         self
@@ -182,10 +156,10 @@ impl PoolBuilder {
 impl<S> PoolBuilder<S> {
     pub(super) fn given<N: Into<String>>(members: impl IntoIterator<Item = (N, S)>) -> Self {
         let members = members.into_iter().map(|(name, service)| (name.into(), service));
-        Self::new(From::Given(members.collect()))
+        Self::new(Origin::Given(members.collect()))
     }
 
-    fn new(from: From<S>) -> Self {
+    fn new(origin: Origin<S>) -> Self {
         Self {
             targets: Vec::new(),
             discovery: None,
@@ -194,7 +168,7 @@ impl<S> PoolBuilder<S> {
             outliers: OutlierPolicy::DEFAULT,
             checked: false,
             resolver: Arc::new(SystemResolver),
-            from,
+            origin,
         }
     }
 
@@ -240,9 +214,9 @@ impl<S> PoolBuilder<S> {
         S: Clone + Send + 'static,
     {
         self.check()?;
-        let Self { targets, discovery, strategy, weights, outliers, checked, resolver, from } =
+        let Self { targets, discovery, strategy, weights, outliers, checked, resolver, origin } =
             self;
-        let mut directory = from.directory(&targets)?;
+        let mut directory = origin.directory(&targets)?;
         directory.resolver = resolver;
         directory.weights = weights;
         if !targets.is_empty() {
@@ -269,9 +243,9 @@ impl<S> PoolBuilder<S> {
     }
 
     fn check(&self) -> Result<(), BuildError> {
-        let targets: Vec<String> = match &self.from {
-            From::Given(members) => members.iter().map(|(name, _)| name.clone()).collect(),
-            From::Dialled(..) => self.targets.iter().map(ToString::to_string).collect(),
+        let targets: Vec<String> = match &self.origin {
+            Origin::Given(members) => members.iter().map(|(name, _)| name.clone()).collect(),
+            Origin::Dialled(..) => self.targets.iter().map(ToString::to_string).collect(),
         };
         if targets.is_empty() && self.discovery.is_none() {
             let rule = "must name one at least";
@@ -281,80 +255,6 @@ impl<S> PoolBuilder<S> {
             Strategy::Weighted => self.weights.check(&targets),
             _ => Ok(()),
         }
-    }
-}
-
-impl<S: Clone + Send + 'static> From<S> {
-    /// Who makes the channels of members, and who these are where that is settled.
-    fn directory(self, targets: &[TargetName]) -> Result<Directory<S>, BuildError> {
-        match self {
-            Self::Dialled(describe, line) => {
-                let limit = describe.options.dial().connect_timeout();
-                let dialling = describe.finish()?;
-                targets.iter().try_for_each(|target| dialling.check(target))?;
-                let lines: Lines<S> = Box::new(move |place| line(&dialling, place));
-                Ok(Directory::new(lines, limit))
-            }
-            Self::Given(members) => {
-                let mut named = HashSet::new();
-                if let Some((twice, _)) = members.iter().find(|(name, _)| !named.insert(&**name)) {
-                    let rule = format!("{twice:?} is there twice").into();
-                    return Err(BuildError::Refused { field: "targets", rule });
-                }
-                let names: Vec<Arc<str>> =
-                    members.iter().map(|(name, _)| (**name).into()).collect();
-                let services = members.into_iter().map(|(_, service)| service);
-                let services = names.iter().cloned().zip(services).collect();
-                let mut directory = Directory::new(given(services), Micros::ZERO);
-                directory.fix(names);
-                Ok(directory)
-            }
-        }
-    }
-}
-
-/// Lines to services that are there.
-fn given<S: Clone + Send + 'static>(services: HashMap<Arc<str>, S>) -> Lines<S> {
-    // Locked, because a service need not be `Sync`; and only when a member is made.
-    let services = Mutex::new(services);
-    Box::new(move |place| {
-        let services = services.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(service) = services.get(&place.name).cloned() else {
-            let rule = "must be one of the services it was made of";
-            return Err(BuildError::Refused { field: "targets", rule: rule.into() });
-        };
-        let service = Mutex::new(service);
-        let make = move |_: &_| {
-            let service = service.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Made { service, connectivity: None }
-        };
-        Ok(Line::new(Box::new(make), None))
-    })
-}
-
-impl Describe {
-    fn plain() -> Self {
-        Self {
-            insecure: false,
-            tls: None,
-            options: ChannelOptions::DEFAULT,
-            connector: Connectors::tcp(),
-            channels: Channels::default(),
-        }
-    }
-
-    fn finish(self) -> Result<Dialling, BuildError> {
-        let Self { insecure, tls, options, connector, channels } = self;
-        let security = match (insecure, tls) {
-            (true, Some(_)) => {
-                let rule = "must not be combined with TLS settings: with credentials on an open \
-                            line nobody is safe";
-                return Err(BuildError::Refused { field: "channel.insecure", rule: rule.into() });
-            }
-            (true, None) => Security::Insecure,
-            (false, tls) => Security::Tls(tls.unwrap_or_default()),
-        };
-        Ok(Dialling::new(security, options, connector, channels))
     }
 }
 

@@ -56,8 +56,8 @@ impl Channels {
     fn get(&self, key: Key, make: impl FnOnce() -> Arc<Line<Channel>>) -> Arc<Line<Channel>> {
         let mut channels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let there = channels.get(&key.place.name).into_iter().flatten();
-        if let Some(line) = there.filter(|(other, _)| *other == key).find_map(|(_, l)| l.upgrade())
-        {
+        let mut same = there.filter(|(other, _)| *other == key).filter_map(|(_, l)| l.upgrade());
+        if let Some(line) = same.find(|line| line.own()) {
             return line;
         }
         // The moment to forget what is gone.
@@ -66,6 +66,7 @@ impl Channels {
             !lines.is_empty()
         });
         let line = make();
+        line.own();
         let name = Arc::clone(&key.place.name);
         channels.entry(name).or_default().push((key, Arc::downgrade(&line)));
         line
@@ -120,8 +121,9 @@ impl Dialling {
         Ok(self.channels.get(key, || {
             let (place, options) = (place.clone(), self.options);
             let connect = Arc::clone(&self.connector.connect);
-            let make = move |cut: &Arc<Cut>| {
-                connect(&options.apply(endpoint.clone(), 0), &dialled, &place, &options, cut)
+            let make = move |cut: &Arc<Cut>, calmed| {
+                let endpoint = options.apply(endpoint.clone(), calmed);
+                connect(&endpoint, &dialled, &place, &options, cut)
             };
             Line::new(Box::new(make), options.idle())
         }))

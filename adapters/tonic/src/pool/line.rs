@@ -27,12 +27,15 @@ pub(crate) struct Line<S> {
     used_at: AtomicU64,
     /// Somebody passed it over because it is away, or lost a call with its connection.
     missed: Arc<Notify>,
-    /// Open pools that have it.
+    /// Members of open pools that have it; or that it was cut.
     owners: AtomicU32,
+    /// How often a server has asked for fewer pings.
+    calmed: AtomicU8,
 }
 
-/// Makes a channel whose connections end with the cut.
-pub(crate) type Maker<S> = Box<dyn Fn(&Arc<Cut>) -> Made<S> + Send + Sync>;
+/// Makes a channel whose connections end with the cut, and which pings a server that has so often
+/// asked for calm.
+pub(crate) type Maker<S> = Box<dyn Fn(&Arc<Cut>, u8) -> Made<S> + Send + Sync>;
 
 /// A channel, and who tells of its connection.
 pub(crate) struct Made<S> {
@@ -42,7 +45,7 @@ pub(crate) struct Made<S> {
 
 struct Open<S> {
     made: Made<S>,
-    _watch: Option<Task>,
+    watch: Option<Task>,
 }
 
 /// How well a member can be reached, as far as its connection knows.
@@ -69,6 +72,7 @@ impl<S> Line<S> {
             used_at: AtomicU64::new(0),
             missed: Arc::default(),
             owners: AtomicU32::new(0),
+            calmed: AtomicU8::new(0),
         })
     }
 
@@ -103,15 +107,31 @@ impl<S> Line<S> {
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 
-    pub(crate) fn add_owner(&self) {
-        self.owners.fetch_add(1, Ordering::AcqRel);
+    /// One more owner, unless it was cut: then it is nobody's any more.
+    pub(crate) fn own(&self) -> bool {
+        let more = |owners| (owners != CUT).then(|| owners + 1);
+        self.owners.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
     }
 
-    /// One owner fewer; the last one's end ends its connections too, if they are `cut`.
-    pub(crate) fn remove_owner(&self, cut: bool) {
-        if self.owners.fetch_sub(1, Ordering::AcqRel) == 1 && cut {
+    /// One owner fewer; if its connections are to be `cut`, those of the last one are.
+    pub(crate) fn disown(&self, cut: bool) {
+        let (acquire, release) = (Ordering::Acquire, Ordering::AcqRel);
+        if self.owners.fetch_sub(1, release) == 1
+            && cut
+            && self.owners.compare_exchange(0, CUT, release, acquire).is_ok()
+        {
             self.cut.now();
         }
+    }
+
+    /// The server said GOAWAY because of too many pings (gRFC A8): from now on half as many, on
+    /// a new connection.
+    pub(crate) fn calm_down(&self) {
+        let open = self.lock().take();
+        let less = |calmed: u8| Some(calmed.saturating_add(1).min(CALMEST));
+        _ = self.calmed.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        // Not under the lock: the channel may wake others. Calls that have it keep it.
+        drop(open);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Open<S>>> {
@@ -154,14 +174,16 @@ impl<S: Clone + Send + 'static> Line<S> {
 
     fn with_open<R>(self: &Arc<Self>, read: impl FnOnce(&Made<S>) -> R) -> R {
         let mut open = self.lock();
+        // Who watches it is gone with its runtime, and so is the channel's own worker.
+        open.take_if(|open| open.watch.as_ref().is_some_and(Task::is_finished));
         let open = open.get_or_insert_with(|| {
             self.used_at.fetch_max(TokioClock.now().as_micros(), Ordering::AcqRel);
-            let made = (self.make)(&self.cut);
+            let made = (self.make)(&self.cut, self.calmed.load(Ordering::Acquire));
             let watch = made.connectivity.clone().and_then(|connectivity| {
                 let missed = Arc::clone(&self.missed);
                 Task::spawn(watch(Arc::downgrade(self), connectivity, missed))
             });
-            Open { made, _watch: watch }
+            Open { made, watch }
         });
         read(&open.made)
     }
@@ -205,6 +227,12 @@ impl Reach {
         }
     }
 }
+
+/// In place of a number of owners.
+const CUT: u32 = u32::MAX;
+
+/// From 30 s that makes more than eight hours.
+const CALMEST: u8 = 10;
 
 impl<S> fmt::Debug for Line<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,7 +63,6 @@ pub(super) struct Parts<S> {
 impl<S> Member<S> {
     pub(super) fn new(parts: Parts<S>) -> Arc<Self> {
         let Parts { place, target, serial, line, weight, methods, nudge } = parts;
-        line.add_owner();
         let breakers = (0..methods).map(|_| OnceLock::new()).collect();
         Arc::new(Self {
             name: Arc::clone(&place.name),

@@ -37,7 +37,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use evenkeel_tokio::core::{Clock, Deadline};
-use evenkeel_tokio::{TokioClock, until};
+use evenkeel_tokio::TokioClock;
 use portable_atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
@@ -47,6 +47,7 @@ use crate::target::TargetName;
 
 mod balance;
 mod builder;
+mod closing;
 mod cut;
 mod dialling;
 mod directory;
@@ -55,6 +56,7 @@ mod line;
 mod lookup;
 mod member;
 mod options;
+mod origin;
 mod place;
 mod ready;
 mod resolve;
@@ -130,16 +132,6 @@ impl<S> Pool<S> {
         self.list().members().map(|member| member.name.to_string()).collect()
     }
 
-    /// Attempts in flight, response bodies included.
-    pub fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::SeqCst)
-    }
-
-    /// Whether [`close`](Self::close) was called.
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
-    }
-
     /// What a health check says of the member with this name. Of no effect where the pool was not
     /// told that there are [health checks](PoolBuilder::health_checked).
     pub fn set_healthy(&self, member: &str, healthy: bool) {
@@ -158,23 +150,6 @@ impl<S> Pool<S> {
     /// Tells when a call that found nobody may find somebody.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
-    }
-
-    /// Counts one more attempt, unless the pool is closed. Counted first and asked second, while
-    /// who closes it does the reverse: one of the two sees the other.
-    fn enter(&self) -> bool {
-        self.in_flight.fetch_add(1, Ordering::SeqCst);
-        let open = !self.is_closed();
-        if !open {
-            self.leave();
-        }
-        open
-    }
-
-    fn leave(&self) {
-        if self.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 && self.is_closed() {
-            self.drained.notify_waiters();
-        }
     }
 
     /// Tells whoever waits for a member that one may be there.
@@ -214,37 +189,6 @@ impl<S: Clone + Send + 'static> Pool<S> {
     pub async fn wait_until_ready(&self, timeout: Duration) -> bool {
         self.start();
         self.ready(Deadline::after(TokioClock.now(), timeout)).await
-    }
-
-    /// Lets no call begin, waits for those under way, for `grace` at most, and then ends them with
-    /// their connections. Answers whether all of them ended by themselves.
-    ///
-    /// From the first moment on calls end in [`Closed`](crate::Closed), those included that were
-    /// about to make another attempt. A connection that another client shares is left to it. Asked
-    /// again, it waits as well; it cannot be undone. Dropped, it leaves the pool closed, and its
-    /// calls to themselves.
-    pub async fn close(&self, grace: Duration) -> bool {
-        self.closed.store(true, Ordering::SeqCst);
-        *self.discovery.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.changes.send_replace(());
-        let deadline = Deadline::after(TokioClock.now(), grace);
-        let drained = until(deadline, self.drained()).await.is_some();
-        let members = self.lock().clear();
-        for member in members {
-            member.line.remove_owner(!drained);
-        }
-        self.publish(self.lock().snapshot());
-        drained
-    }
-
-    async fn drained(&self) {
-        loop {
-            let drained = self.drained.notified();
-            if self.in_flight() == 0 {
-                return;
-            }
-            drained.await;
-        }
     }
 
     /// Starts what needs a runtime, at the first call where there was none before.
@@ -292,15 +236,6 @@ impl<S: Clone + Send + 'static> Pool<S> {
         drop(directory);
         if sleeping {
             self.asleep.store(true, Ordering::Release);
-        }
-    }
-}
-
-impl<S> Drop for Pool<S> {
-    fn drop(&mut self) {
-        // Its connections are nobody's now, but nothing is in flight either.
-        for member in self.lock().clear() {
-            member.line.remove_owner(false);
         }
     }
 }

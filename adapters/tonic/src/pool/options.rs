@@ -102,7 +102,7 @@ impl ChannelOptions {
         self.idle
     }
 
-    /// `endpoint` with these, and its pings `calmed` times half as often.
+    /// `endpoint` with these, its interval of pings doubled `calmed` times.
     pub(crate) fn apply(&self, mut endpoint: Endpoint, calmed: u8) -> Endpoint {
         if let Some((interval, timeout)) = self.keepalive {
             let factor = 1_u32.checked_shl(calmed.into()).unwrap_or(u32::MAX);

@@ -17,6 +17,11 @@ impl Task {
         let runtime = Handle::try_current().ok()?;
         Some(Self(runtime.spawn(future).abort_handle()))
     }
+
+    /// Whether it has ended, by itself or with its runtime.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
 }
 
 impl Drop for Task {

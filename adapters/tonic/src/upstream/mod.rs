@@ -8,6 +8,7 @@ use evenkeel_tokio::core::{
 };
 use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock};
 
+use crate::TransportError;
 use crate::connect::Connectivity;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
@@ -123,11 +124,18 @@ impl<S> MethodUpstream<S> {
         }
     }
 
-    /// The connection to the place of `attempt` failed.
-    pub(crate) fn lost(&self, attempt: &Attempt) {
-        if let Some(member) = self.member(attempt) {
-            member.unreachable(TokioClock.now());
+    /// Whether a member has an attempt under way.
+    pub(crate) const fn is_trying(&self) -> bool {
+        matches!(&self.way, Way::Pool(pooled) if pooled.is_trying())
+    }
+
+    /// The transport to the place of `attempt` failed.
+    pub(crate) fn lost(&self, attempt: &Attempt, error: &TransportError) {
+        let Some(member) = self.member(attempt) else { return };
+        if error.asks_for_calm() {
+            member.line.calm_down();
         }
+        member.unreachable(TokioClock.now());
     }
 
     /// Looks the one breaker up, where the method does not keep it.

@@ -49,6 +49,10 @@ impl<S> Pooled<S> {
         self.found_nobody
     }
 
+    pub(super) const fn is_trying(&self) -> bool {
+        self.taken.is_some() || !self.more.is_empty()
+    }
+
     pub(super) fn member(&self, target: Target) -> Option<&Arc<Member<S>>> {
         self.at(target)?.usage.member()
     }
