@@ -67,8 +67,13 @@
 //! `a_protecting_circuit_is_never_evicted`, `same_key_same_breaker`. Of a backoff:
 //! `never_above_the_cap`, `jitter_keeps_its_range`, `jitter_survives_at_the_cap`,
 //! `ceilings_never_shrink`. Of a budget: `a_deadline_is_never_widened`, `zero_is_not_none`. Of a
-//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of everything:
-//! `no_panic_is_reachable`, `no_overflow_in_any_profile`.
+//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of health checks:
+//! `a_dead_target_is_asked_for_ever`,
+//! `a_failing_target_is_never_asked_more_often_than_a_healthy_one`. Of a balancer:
+//! `round_robin_is_even`, `no_neighbour_inherits_a_load`,
+//! `everybody_who_may_be_asked_is_asked_once_before_a_refusal`. Of outliers:
+//! `doubt_leaves_nobody_without_a_target`. Of everything: `no_panic_is_reachable`,
+//! `no_overflow_in_any_profile`.
 //!
 //! # Map
 //!
