@@ -1,0 +1,28 @@
+//! Virtual time: runs a fleet of evenkeel's machines against a server model, and judges a policy
+//! before an outage does.
+pub mod models;
+pub mod validate;
+
+mod agenda;
+mod calls;
+mod chance;
+mod client;
+mod policy;
+mod record;
+mod scenario;
+mod server;
+mod summary;
+mod tally;
+mod unfit;
+mod world;
+
+pub use agenda::Agenda;
+pub use chance::{Chance, exp, ln, subseed};
+pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
+pub use record::{Run, Second};
+pub use scenario::{
+    Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel,
+};
+pub use summary::{Batch, Summary};
+pub use unfit::Unfit;
+pub use world::{batch, run};

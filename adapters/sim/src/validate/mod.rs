@@ -1,0 +1,2 @@
+//! This file knows the validation suite.
+pub mod outage;
