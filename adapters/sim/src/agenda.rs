@@ -68,6 +68,15 @@ impl<E: Copy> Agenda<E> {
         Some((self.last, event))
     }
 
+    /// Takes the next event if it is of the same time as the last.
+    #[inline]
+    pub fn pop_same(&mut self) -> Option<E> {
+        let event = *self.due.get(self.head)?;
+        self.head += 1;
+        self.len -= 1;
+        Some(event)
+    }
+
     /// How many events wait.
     pub const fn len(&self) -> usize {
         self.len

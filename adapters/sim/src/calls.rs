@@ -74,13 +74,7 @@ impl World<'_> {
         self.open_call(client, layer, None, Deadline::NONE);
     }
 
-    fn open_call(
-        &mut self,
-        client: u32,
-        layer: u8,
-        parent: Option<(u32, u32)>,
-        caller: Deadline,
-    ) {
+    fn open_call(&mut self, client: u32, layer: u8, parent: Option<(u32, u32)>, caller: Deadline) {
         let now = Instant::from_micros(self.now);
         let index = self.index(client, layer);
         self.clients[index].started(self.now, self.policy);

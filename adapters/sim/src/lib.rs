@@ -1,16 +1,20 @@
 //! Virtual time: runs a fleet of evenkeel's machines against a server model, and judges a policy
 //! before an outage does.
 pub mod models;
+pub mod presets;
 pub mod validate;
 
 mod agenda;
 mod calls;
 mod chance;
+mod channel;
 mod client;
+mod contest;
 mod policy;
 mod record;
 mod scenario;
 mod server;
+mod storm;
 mod summary;
 mod tally;
 mod unfit;
@@ -18,11 +22,12 @@ mod world;
 
 pub use agenda::Agenda;
 pub use chance::{Chance, exp, ln, subseed};
+pub use channel::{batch_makespan, saturated_throughput};
+pub use contest::{Contest, contest, original_waits};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};
-pub use scenario::{
-    Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel,
-};
+pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
+pub use storm::{Storm, StormReport};
 pub use summary::{Batch, Summary};
 pub use unfit::Unfit;
 pub use world::{batch, run};

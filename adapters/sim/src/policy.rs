@@ -14,7 +14,7 @@ use evenkeel_core::{
 use crate::models::{Adaptive, Aws, Envoy, Finagle, MongoDb, Requests};
 
 /// What one client does about failures; every client of a fleet has the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// The call: attempts, codes, backoff, timeouts.
     pub call: CallPolicy,
@@ -114,7 +114,11 @@ impl Policy {
 /// # Errors
 ///
 /// What [`Backoff`] refuses.
-pub const fn doubling(initial: Duration, max: Duration, jitter: Jitter) -> Result<Backoff, Invalid> {
+pub const fn doubling(
+    initial: Duration,
+    max: Duration,
+    jitter: Jitter,
+) -> Result<Backoff, Invalid> {
     match Backoff::new(initial, max) {
         Ok(backoff) => backoff.with_jitter(jitter),
         Err(invalid) => Err(invalid),
@@ -122,11 +126,10 @@ pub const fn doubling(initial: Duration, max: Duration, jitter: Jitter) -> Resul
 }
 
 /// No wait at all.
-pub const IMMEDIATELY: Backoff =
-    match doubling(Duration::ZERO, Duration::ZERO, Jitter::None) {
-        Ok(backoff) => backoff,
-        Err(_) => Backoff::DEFAULT,
-    };
+pub const IMMEDIATELY: Backoff = match doubling(Duration::ZERO, Duration::ZERO, Jitter::None) {
+    Ok(backoff) => backoff,
+    Err(_) => Backoff::DEFAULT,
+};
 
 /// Whatever a simulated server fails with.
 pub const FAILURES: CodeSet = CodeSet::RETRYABLE.with(Code::DeadlineExceeded);

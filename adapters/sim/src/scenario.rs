@@ -206,7 +206,10 @@ impl Scenario {
             Arrivals::Closed { think } => think.as_micros() <= LONGEST,
         };
         if !rate_is_right {
-            return Err(Unfit::new("fleet.rate", "must be a number of calls per second above zero"));
+            return Err(Unfit::new(
+                "fleet.rate",
+                "must be a number of calls per second above zero",
+            ));
         }
         if fleet.clients == 0 || fleet.clients > MOST_CLIENTS {
             return Err(Unfit::new("fleet.clients", "must be from 1 to 5000000"));

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{Code, Outcome};
 
+use crate::Chance;
 use crate::agenda::Agenda;
 use crate::scenario::{Fault, FaultKind, Law, Order, ServerModel};
 use crate::world::Event;
-use crate::Chance;
 
 /// A request at the server.
 #[derive(Clone, Copy, Debug)]

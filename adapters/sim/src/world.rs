@@ -150,8 +150,7 @@ impl<'a> World<'a> {
         match event {
             Event::Wake(slot) => self.wake(slot),
             Event::Done(worker) => {
-                let answer =
-                    self.server.done(self.now, worker, &mut self.agenda, &mut self.chance);
+                let answer = self.server.done(self.now, worker, &mut self.agenda, &mut self.chance);
                 if let Some((job, outcome)) = answer {
                     self.tally.executed(self.now, !self.calls.awaits(job.slot, job.token));
                     self.answer(&job, outcome);

@@ -10,6 +10,9 @@ pub struct Envoy {
     pub percent: u32,
     /// Retries under way that are always allowed, per client; 3 by default.
     pub min: u32,
+    /// Whether a limit of 1.4 is one, as in Envoy itself, or lets a second retry start while one
+    /// is under way. With seven calls a second and client the two are 110 s of outage apart.
+    pub rounds_down: bool,
 }
 
 /// What one client has under way.
@@ -42,7 +45,9 @@ impl EnvoyMemory {
     /// Whether a call may retry; it then holds the retry until it ends or fails again.
     pub fn allow(&mut self, rule: &Envoy, holds_retry: &mut bool) -> bool {
         self.release(holds_retry);
-        let limit = (u64::from(self.active) * u64::from(rule.percent) / 100).max(rule.min.into());
+        let hundredths = u64::from(self.active) * u64::from(rule.percent);
+        let share = if rule.rounds_down { hundredths / 100 } else { hundredths.div_ceil(100) };
+        let limit = share.max(rule.min.into());
         if u64::from(self.retrying) < limit {
             self.retrying += 1;
             *holds_retry = true;

@@ -111,7 +111,7 @@ fn policies() -> Vec<(&'static str, Policy, Row)> {
     let with = |budget| kit().with_budget(budget);
     let requests = Requests { capacity: 10_000, start: 10_000, ratio: 100 };
     let finagle = |floor| Budget::Finagle(Finagle { percent: 20, floor, ttl: 10_000_000 });
-    let envoy = |min| Budget::Envoy(Envoy { percent: 20, min });
+    let envoy = |min| Budget::Envoy(Envoy { percent: 20, min, rounds_down: false });
     let breaker = |seconds| kit().with_guard(Guard::Consecutive(open_for(seconds)));
     let adaptive = |k, seconds: u64, ceiling| {
         kit().with_guard(Guard::Adaptive(Adaptive { k, window: seconds * 1_000_000, ceiling }))
@@ -126,8 +126,16 @@ fn policies() -> Vec<(&'static str, Policy, Row)> {
         ("full jitter 1 s/30 s", retrying(waits(1_000, 30_000, Jitter::Full)), row(-1, -1, -1, -1)),
         ("call deadline 2 s", deadline, row(-1, 0, 0, -1)),
         ("budget 10 %, request refill", with(Budget::Requests(requests)), row(101, 0, 0, 5)),
-        ("budget 10 %, success refill", with(shipped(ThrottlePolicy::SUCCESS_REFILLED)), row(71, 0, -2, -2)),
-        ("gRPC throttle 10/0.1", with(shipped(set(ThrottlePolicy::grpc(10, 100)))), row(69, 0, 0, 4)),
+        (
+            "budget 10 %, success refill",
+            with(shipped(ThrottlePolicy::SUCCESS_REFILLED)),
+            row(71, 0, -2, -2),
+        ),
+        (
+            "gRPC throttle 10/0.1",
+            with(shipped(set(ThrottlePolicy::grpc(10, 100)))),
+            row(69, 0, 0, 4),
+        ),
         ("Finagle 20 %, no floor", with(finagle(0)), row(152, 0, 0, 8)),
         ("Finagle 20 % + 10/s floor", with(finagle(10)), row(-1, 0, 0, -1)),
         ("Envoy-like 20 %, min 3", with(envoy(3)), row(-1, 0, -2, -2)),
