@@ -8,7 +8,7 @@ use evenkeel_core::{
     Action, Attempt, Call, Code, Deadline, Instant, Next, Outcome, Random, StopReason,
 };
 
-use crate::client::{Lent, Memo};
+use crate::clients::Memo;
 use crate::server::Job;
 use crate::world::{Event, World};
 
@@ -75,10 +75,8 @@ impl World<'_> {
     }
 
     fn open_call(&mut self, client: u32, layer: u8, parent: Option<(u32, u32)>, caller: Deadline) {
-        let now = Instant::from_micros(self.now);
         let index = self.index(client, layer);
-        self.clients[index].started(self.now, self.policy);
-        let deadline = self.policy.call.deadline(now, caller);
+        let deadline = self.clients.started(self.now, index, caller);
         let slot = self.calls.place(Parked {
             call: Call::new(deadline, self.chance.next_u32()),
             attempt: None,
@@ -129,13 +127,7 @@ impl World<'_> {
         let now = Instant::from_micros(self.now);
         let parked = &mut self.calls.places[slot as usize];
         let index = client_index(self.scenario.fleet.clients, parked.client, parked.layer);
-        let mut lent = Lent {
-            policy: self.policy,
-            client: &mut self.clients[index],
-            memo: &mut parked.memo,
-            census: &mut self.census,
-            chance: &mut self.chance,
-        };
+        let mut lent = self.clients.lend(index, &mut parked.memo, &mut self.chance);
         match parked.call.poll(now, &mut lent) {
             Action::Attempt(attempt) => self.launch(slot, attempt),
             Action::WaitUntil(at) => self.arm(slot, at.as_micros()),
@@ -167,13 +159,7 @@ impl World<'_> {
         let Some(attempt) = parked.attempt.take() else { return };
         parked.last = outcome.code;
         let index = client_index(self.scenario.fleet.clients, parked.client, parked.layer);
-        let mut lent = Lent {
-            policy: self.policy,
-            client: &mut self.clients[index],
-            memo: &mut parked.memo,
-            census: &mut self.census,
-            chance: &mut self.chance,
-        };
+        let mut lent = self.clients.lend(index, &mut parked.memo, &mut self.chance);
         match parked.call.complete(now, &mut lent, attempt, outcome) {
             Next::Retry { at, .. } => self.arm(slot, at.as_micros()),
             Next::Stop(reason) => self.end(slot, reason),
@@ -199,7 +185,7 @@ impl World<'_> {
         let parked = &mut self.calls.places[slot as usize];
         parked.wanted = NEVER;
         parked.token = parked.token.wrapping_add(1);
-        self.clients[index].ended(&mut parked.memo);
+        self.clients.ended(index, &mut parked.memo);
         let (client, started, parent) = (parked.client, parked.started, parked.parent);
         let code = if matches!(reason, StopReason::Succeeded) { Code::Ok } else { parked.last };
         self.calls.free.push(slot);

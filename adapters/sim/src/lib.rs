@@ -8,7 +8,7 @@ mod agenda;
 mod calls;
 mod chance;
 mod channel;
-mod client;
+mod clients;
 mod contest;
 mod policy;
 mod record;

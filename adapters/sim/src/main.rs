@@ -23,6 +23,18 @@ fn main() {
                 }
             }
         }
+        "speed" => {
+            let s = Scenario::outage(FaultKind::Stall);
+            for (n, p) in [("no retry", Policy::NO_RETRY), ("naive", presets::named("naive").unwrap().policy), ("steady", presets::named("steady").unwrap().policy)] {
+                let t = cpu(); let r = run(&s, &p, 11).unwrap(); let d = std::time::Duration::from_nanos(cpu()-t);
+                println!("{n}: {} events {:?} {:.2} M/s", r.events, d, r.events as f64 / d.as_secs_f64()/1e6);
+            }
+            for c in std::env::args().nth(2).map_or(vec![1000u32, 10_000, 100_000, 1_000_000], |a| vec![a.parse().unwrap()]) {
+                let mut s = Scenario::outage(FaultKind::Stall); s.fleet.clients = c; s.fleet.arrivals = Arrivals::Closed { think: Micros::from_millis(1000) }; s.server.workers = c / 50; s.fault.start = Micros::from_millis(1_000_000 ); s.end = Micros::from_millis((1_000_000_000 / c as u64).max(2000));
+                let t = cpu(); let r = run(&s, &presets::named("steady").unwrap().policy, 11).unwrap(); let d = std::time::Duration::from_nanos(cpu()-t);
+                println!("{c} clients: {} events {:?} {:.2} M/s", r.events, d, r.events as f64 / d.as_secs_f64()/1e6);
+            }
+        }
         "occ" => {
             for n in [10u32, 100, 190] {
                 for (name, b) in [
@@ -115,3 +127,5 @@ fn main() {
         }
     }
 }
+
+fn cpu() -> u64 { std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse().unwrap() }

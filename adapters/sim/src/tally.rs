@@ -2,7 +2,7 @@
 
 use evenkeel_core::StopReason;
 
-use crate::client::Census;
+use crate::clients::Census;
 use crate::record::Second;
 
 /// The seconds and tenths so far.

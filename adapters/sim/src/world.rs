@@ -7,8 +7,7 @@ use evenkeel_core::Outcome;
 
 use crate::agenda::Agenda;
 use crate::calls::Calls;
-use crate::chance::subseed;
-use crate::client::{Census, Client};
+use crate::clients::Clients;
 use crate::record::Run;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
@@ -39,14 +38,12 @@ pub(crate) enum Event {
 /// Everything there is.
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
-    pub(crate) policy: &'a Policy,
     pub(crate) now: u64,
     pub(crate) agenda: Agenda<Event>,
     pub(crate) chance: Chance,
-    pub(crate) clients: Vec<Client>,
+    pub(crate) clients: Clients,
     pub(crate) calls: Calls,
     pub(crate) server: Server,
-    pub(crate) census: Census,
     pub(crate) tally: Tally,
     transit: Vec<Message>,
     transit_free: Vec<u32>,
@@ -111,18 +108,15 @@ pub fn batch(scenario: &Scenario, policy: &Policy, seeds: &[u64]) -> Result<Batc
 impl<'a> World<'a> {
     fn new(scenario: &'a Scenario, policy: &'a Policy, seed: u64) -> Self {
         let fleet = &scenario.fleet;
-        let clients = u64::from(fleet.clients) * u64::from(fleet.layers);
-        let client = |index| Client::new(policy, subseed(seed, index) as u32);
+        let clients = fleet.clients as usize * usize::from(fleet.layers);
         Self {
             scenario,
-            policy,
             now: 0,
             agenda: Agenda::new(),
             chance: Chance::seeded(seed),
-            clients: (0..clients).map(client).collect(),
+            clients: Clients::new(policy, clients, seed),
             calls: Calls::default(),
             server: Server::new(scenario.server, scenario.fault, fleet.clients),
-            census: Census::default(),
             tally: Tally::new(scenario.end.as_micros()),
             transit: Vec::new(),
             transit_free: Vec::new(),
@@ -167,7 +161,7 @@ impl<'a> World<'a> {
             Event::Second => {
                 let wait = core::mem::take(&mut self.server.longest_wait);
                 let delay = wait.max(self.server.oldest_wait(self.now));
-                self.tally.close_second(self.now, self.server.queue(), delay, &self.census);
+                self.tally.close_second(self.now, self.server.queue(), delay, self.clients.census());
                 self.agenda.push(self.now + SECOND, Event::Second);
             }
             Event::BreakDown => {
@@ -256,12 +250,12 @@ impl<'a> World<'a> {
     }
 
     fn finish(self, seed: u64, events: u64, cut_short: bool) -> Run {
-        let Self { mut tally, calls, census, .. } = self;
+        let Self { mut tally, calls, clients, .. } = self;
         for started in calls.started_of_the_unfinished() {
             tally.unfinished(started);
         }
         let (seconds, tenths) = tally.into_parts();
-        Run { seed, events, seconds, tenths, opened: census.opened, cut_short }
+        Run { seed, events, seconds, tenths, opened: clients.census().opened, cut_short }
     }
 }
 
