@@ -1,7 +1,8 @@
 //! This file knows what happens next: the events of a simulated world, in the order of their time.
 //!
 //! A radix heap ("Faster Algorithms for the Shortest Path Problem", Ahuja, Mehlhorn, Orlin and
-//! Tarjan, 1990). Simulated time never goes back, and such a queue may use that: an event moves
+//! Tarjan, 1990) with digits of four bits. Simulated time never goes back, and such a queue may use
+//! that: an event is filed by the highest digit in which its time differs from now, and moves down
 //! through sequential memory a few times instead of being compared across all of it, so a million
 //! waiting events cost little more each than a thousand. Events of one instant come out in the
 //! order they went in, which is what makes a run repeatable.
@@ -31,18 +32,22 @@ pub struct Agenda<E> {
     due: Vec<E>,
     head: usize,
     last: u64,
-    /// `later[b]`: events whose time differs from `last` in bit `b`, and in none above.
-    later: [Vec<(u64, E)>; 64],
-    /// Bit `b` is set while `later[b]` holds something.
-    occupied: u64,
+    /// `later[16 * l + d]`: events whose time first differs from `last` in digit `l`, where it has
+    /// `d`, which is more than `last` has there.
+    later: Vec<Vec<(u64, E)>>,
+    /// For each digit, a bit for each value under which something is filed.
+    occupied: [u16; DIGITS],
+    /// A bit for each digit that has any.
+    digits: u16,
     len: usize,
 }
 
 impl<E: Copy> Agenda<E> {
     /// An empty one, at time 0.
-    pub const fn new() -> Self {
-        let later = [const { Vec::new() }; 64];
-        Self { due: Vec::new(), head: 0, last: 0, later, occupied: 0, len: 0 }
+    pub fn new() -> Self {
+        let later = core::iter::repeat_with(Vec::new).take(DIGITS * VALUES).collect();
+        let occupied = [0; DIGITS];
+        Self { due: Vec::new(), head: 0, last: 0, later, occupied, digits: 0, len: 0 }
     }
 
     /// Adds an event; a time before the last event popped counts as that event's time.
@@ -88,21 +93,27 @@ impl<E: Copy> Agenda<E> {
     }
 
     fn file(&mut self, at: u64, event: E) {
-        let bucket = 63 - (at ^ self.last).leading_zeros();
-        self.later[bucket as usize].push((at, event));
-        self.occupied |= 1 << bucket;
+        let digit = (63 - (at ^ self.last).leading_zeros()) as usize / 4;
+        let value = (at >> (4 * digit)) as usize % VALUES;
+        self.later[VALUES * digit + value].push((at, event));
+        self.occupied[digit] |= 1 << value;
+        self.digits |= 1 << digit;
     }
 
     /// Moves time on to the next event; false when there is none.
     fn advance(&mut self) -> bool {
         self.due.clear();
         self.head = 0;
-        if self.occupied == 0 {
+        if self.digits == 0 {
             return false;
         }
-        let bucket = self.occupied.trailing_zeros() as usize;
-        self.occupied &= self.occupied - 1;
-        let mut waiting = mem::take(&mut self.later[bucket]);
+        let digit = self.digits.trailing_zeros() as usize;
+        let value = self.occupied[digit].trailing_zeros() as usize;
+        self.occupied[digit] &= self.occupied[digit] - 1;
+        if self.occupied[digit] == 0 {
+            self.digits &= self.digits - 1;
+        }
+        let mut waiting = mem::take(&mut self.later[VALUES * digit + value]);
         self.last = waiting.iter().map(|(at, _)| *at).min().unwrap_or(self.last);
         for (at, event) in waiting.drain(..) {
             if at == self.last {
@@ -112,7 +123,7 @@ impl<E: Copy> Agenda<E> {
             }
         }
         // Its room is used again: nothing was filed here meanwhile, only below.
-        self.later[bucket] = waiting;
+        self.later[VALUES * digit + value] = waiting;
         true
     }
 }
@@ -122,3 +133,6 @@ impl<E: Copy> Default for Agenda<E> {
         Self::new()
     }
 }
+
+const DIGITS: usize = 16;
+const VALUES: usize = 16;
