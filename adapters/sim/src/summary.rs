@@ -96,7 +96,7 @@ impl Batch {
 }
 
 /// The first second after `end` from which ten in a row are good.
-fn recovery(seconds: &[Second], end: usize) -> Option<u32> {
+pub(crate) fn recovery(seconds: &[Second], end: usize) -> Option<u32> {
     let after = seconds.get(end..)?;
     let is_good = |second: &Second| u64::from(second.good) * 100 >= u64::from(second.calls) * 99;
     let mut in_a_row = 0;

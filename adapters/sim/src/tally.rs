@@ -67,6 +67,11 @@ impl Tally {
         second.half_open = census.half_open;
     }
 
+    /// The seconds that are over at `now`.
+    pub(crate) fn seconds_before(&self, now: u64) -> &[Second] {
+        &self.seconds[..(now.div_ceil(SECOND) as usize).min(self.seconds.len())]
+    }
+
     pub(crate) fn into_parts(self) -> (Vec<Second>, Vec<u32>) {
         (self.seconds, self.tenths)
     }

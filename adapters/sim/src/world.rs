@@ -11,6 +11,7 @@ use crate::clients::Clients;
 use crate::record::Run;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
+use crate::summary::recovery;
 use crate::tally::Tally;
 use crate::{Batch, Chance, Policy, Summary, Unfit};
 
@@ -105,6 +106,36 @@ pub fn batch(scenario: &Scenario, policy: &Policy, seeds: &[u64]) -> Result<Batc
     Ok(Batch { runs: seeds.iter().map(one).collect::<Result<_, Unfit>>()? })
 }
 
+/// Like [`run`], but only until the fleet has recovered: the [`Summary::recovery`] of the run.
+///
+/// # Errors
+///
+/// Refuses what [`Scenario::check`] refuses.
+pub fn recovery_time(
+    scenario: &Scenario,
+    policy: &Policy,
+    seed: u64,
+) -> Result<Option<u32>, Unfit> {
+    scenario.check()?;
+    let mut world = World::new(scenario, policy, seed);
+    world.begin();
+    let end = scenario.end.as_micros();
+    let over = scenario.fault_end().as_micros().div_ceil(SECOND);
+    while let Some((at, event)) = world.agenda.pop() {
+        if at >= end {
+            break;
+        }
+        world.now = at;
+        world.happen(event);
+        if matches!(event, Event::Second)
+            && let Some(seconds) = recovery(world.tally.seconds_before(at), over as usize)
+        {
+            return Ok(Some(seconds));
+        }
+    }
+    Ok(recovery(world.tally.seconds_before(end), over as usize))
+}
+
 impl<'a> World<'a> {
     fn new(scenario: &'a Scenario, policy: &'a Policy, seed: u64) -> Self {
         let fleet = &scenario.fleet;
@@ -161,7 +192,12 @@ impl<'a> World<'a> {
             Event::Second => {
                 let wait = core::mem::take(&mut self.server.longest_wait);
                 let delay = wait.max(self.server.oldest_wait(self.now));
-                self.tally.close_second(self.now, self.server.queue(), delay, self.clients.census());
+                self.tally.close_second(
+                    self.now,
+                    self.server.queue(),
+                    delay,
+                    self.clients.census(),
+                );
                 self.agenda.push(self.now + SECOND, Event::Second);
             }
             Event::BreakDown => {

@@ -113,8 +113,7 @@ impl Upstream for Lent<'_> {
 
     #[inline]
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
-        let (was_half_open, changed) =
-            self.clients.guards.record(now, self.client, permit, report);
+        let (was_half_open, changed) = self.clients.guards.record(now, self.client, permit, report);
         self.clients.census.count(was_half_open, changed);
         let retryable = self.clients.call.retry().codes();
         self.clients.budgets.record(self.client, report, retryable, self.memo);
