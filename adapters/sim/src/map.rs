@@ -21,7 +21,7 @@ pub struct Map {
 impl Map {
     /// One whose cells have not been run.
     pub fn new() -> Self {
-        let loads: Vec<f64> = (1..=10).map(|tenth| f64::from(tenth) * 0.095).collect();
+        let loads: Vec<f64> = (1..=9).map(|tenth| f64::from(tenth) / 10.0).collect();
         let lengths = vec![1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0];
         let cells = vec![None; loads.len() * lengths.len()];
         Self { loads, lengths, cells }

@@ -190,14 +190,7 @@ impl<'a> World<'a> {
             Event::Think(client) => self.start_call(client),
             Event::Deliver(place) => self.deliver(place),
             Event::Second => {
-                let wait = core::mem::take(&mut self.server.longest_wait);
-                let delay = wait.max(self.server.oldest_wait(self.now));
-                self.tally.close_second(
-                    self.now,
-                    self.server.queue(),
-                    delay,
-                    self.clients.census(),
-                );
+                self.close_second();
                 self.agenda.push(self.now + SECOND, Event::Second);
             }
             Event::BreakDown => {
@@ -209,6 +202,12 @@ impl<'a> World<'a> {
                 self.refuse_dropped();
             }
         }
+    }
+
+    fn close_second(&mut self) {
+        let wait = core::mem::take(&mut self.server.longest_wait);
+        let delay = wait.max(self.server.oldest_wait(self.now));
+        self.tally.close_second(self.now, self.server.queue(), delay, self.clients.census());
     }
 
     /// Hands a request to the server, over the wire if there is one.
@@ -285,7 +284,11 @@ impl<'a> World<'a> {
         }
     }
 
-    fn finish(self, seed: u64, events: u64, cut_short: bool) -> Run {
+    fn finish(mut self, seed: u64, events: u64, cut_short: bool) -> Run {
+        if !cut_short {
+            self.now = self.scenario.end.as_micros();
+            self.close_second();
+        }
         let Self { mut tally, calls, clients, .. } = self;
         for started in calls.started_of_the_unfinished() {
             tally.unfinished(started);

@@ -35,8 +35,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
         chart.block("bar c6", (attempt.early, row + 0.18), (attempt.late, row + 0.42));
         let end = attempt.end.max(attempt.middle + end / 400.0);
         chart.block("bar c1", (attempt.middle, row + 0.5), (end, row + 0.86));
-        let label = format!("{}", row as u32 + 1);
-        chart.note("end", -1.0, row + 0.7, &label);
+        chart.row(row + 0.72, &(row as u32 + 1).to_string());
     }
     if has_deadline {
         let (x, bottom) = (chart.px(deadline), chart.py(rows));

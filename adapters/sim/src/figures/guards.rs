@@ -45,6 +45,10 @@ pub(super) fn figure(
     };
     chart.line("c1", "calls stopped by their own client", of_calls(|second| second.rejected));
     chart.line("c4", "retries the budget denied, per call", of_calls(|second| second.denied));
+    let held = |second: &Second| second.rejected + second.denied + second.open;
+    if record.sum(0, usize::MAX, held) == 0 {
+        chart.nothing("nothing: every retry and every call went out");
+    }
     let title = "What the clients hold back";
     let conclusion = conclusion(policy, record, summary, has_breaker);
     Figure { id: "guards", title, conclusion, svg: chart.finish(title) }

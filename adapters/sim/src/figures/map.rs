@@ -1,16 +1,19 @@
 //! This file draws the recovery map, with the boundary between outages that end and those that do
 //! not.
 
+use evenkeel_core::Micros;
+
 use super::Figure;
+use crate::chance::ln;
 use crate::plot::{Chart, Scale, percent, round, short};
-use crate::{Budget, Guard, Map, Order, Policy, Scenario};
+use crate::{Budget, FaultKind, Guard, Map, Order, Policy, Scenario};
 
 pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure {
     let rows = map.lengths.len() as f64;
     let half = map.step() / 2.0;
     let (first, last) = (map.loads[0] - half, map.loads[map.loads.len() - 1] + half);
     let mut chart = Chart::new(
-        Scale::linear(first * 100.0, last * 100.0),
+        Scale::marked(first * 100.0, last * 100.0, 10, 10),
         "load, % of capacity",
         Scale::rows(rows),
         "length of the fault",
@@ -27,7 +30,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
     }
     for (row, length) in map.lengths.iter().enumerate() {
         let word = format!("{} s", short(*length));
-        chart.note("end", 0.0, row as f64 + 0.63, &word);
+        chart.row(row as f64 + 0.63, &word);
     }
     boundary(&mut chart, map, half);
     let title = "Where the outage ends by itself, and where it does not";
@@ -39,6 +42,9 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
         let (top, bottom) = (round(chart.py(0.0)), round(chart.py(rows)));
         chart.draw(&format!("<path class=\"line c1\" d=\"M{x} {top}V{bottom}\"/>"));
         chart.name("c1", &format!("law: attempts × load = 1 at {}", percent(load)));
+    }
+    if let Some(points) = trigger(scenario, policy, map) {
+        chart.line("c3", "law: the shortest fault that lasts", points);
     }
     chart.name("ink", "measured boundary; black: not within the run");
     let conclusion = conclusion(map);
@@ -71,6 +77,32 @@ fn law(scenario: &Scenario, policy: &Policy) -> Option<f64> {
     let executes_dead_work = matches!(scenario.server.order, Order::Fifo);
     let unbounded = matches!(policy.budget, Budget::None) && matches!(policy.guard, Guard::None);
     (executes_dead_work && unbounded).then(|| 1.0 / f64::from(policy.attempts()))
+}
+
+/// The shortest stall that never ends, for loads at which it is between one timeout and two:
+/// `(T + ρ (T + b)) / 2ρ`, with `b` the first wait.
+fn trigger(scenario: &Scenario, policy: &Policy, map: &Map) -> Option<Vec<(f64, f64)>> {
+    law(scenario, policy).filter(|_| matches!(scenario.fault.kind, FaultKind::Stall))?;
+    let seconds = |span: Micros| span.as_micros() as f64 / 1e6;
+    let timeout = seconds(policy.call.attempt_timeout());
+    let wait = seconds(policy.call.retry().backoff().initial());
+    let points = (20..=95).filter_map(|percent| {
+        let load = f64::from(percent) / 100.0;
+        let length = (timeout + load * (timeout + wait)) / (2.0 * load);
+        let valid = timeout < length && length < 2.0 * timeout;
+        let row = valid.then(|| row_of(map, length)).flatten()?;
+        Some((load * 100.0, row))
+    });
+    let points: Vec<_> = points.collect();
+    (points.len() > 1).then_some(points)
+}
+
+/// Where a length is among the rows, which are their middles apart by factors.
+fn row_of(map: &Map, length: f64) -> Option<f64> {
+    let pairs = map.lengths.iter().zip(map.lengths.iter().skip(1)).enumerate();
+    let mut between = pairs.filter(|(_, (low, high))| **low <= length && length <= **high);
+    let (row, (low, high)) = between.next()?;
+    Some(row as f64 + 0.5 + ln(length / low) / ln(high / low))
 }
 
 fn conclusion(map: &Map) -> String {

@@ -123,6 +123,27 @@ impl Chart {
         ));
     }
 
+    /// The name of a row, left of the axis.
+    pub(crate) fn row(&mut self, y: f64, words: &str) {
+        self.draw(&format!(
+            "<text class=\"tick end\" x=\"{}\" y=\"{}\">{}</text>",
+            round(LEFT - 7.0),
+            round(self.py(y)),
+            escape(words)
+        ));
+    }
+
+    /// Words in the middle, for a chart with nothing to show.
+    pub(crate) fn nothing(&mut self, words: &str) {
+        let (x, y) = ((LEFT + RIGHT) / 2.0, (TOP + self.bottom()) / 2.0);
+        self.draw(&format!(
+            "<text class=\"note middle\" x=\"{}\" y=\"{}\">{}</text>",
+            round(x),
+            round(y),
+            escape(words)
+        ));
+    }
+
     /// An entry of the legend for what has no line.
     pub(crate) fn name(&mut self, class: &'static str, name: &str) {
         if !name.is_empty() {

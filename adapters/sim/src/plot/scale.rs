@@ -16,6 +16,11 @@ enum Kind {
     Linear,
     /// Each factor of ten as wide as the next.
     Logarithmic,
+    /// Even, marked at its start and from there in these steps.
+    Marked {
+        from: u32,
+        every: u32,
+    },
     /// Rows that other marks name.
     Rows,
 }
@@ -39,6 +44,11 @@ impl Scale {
         Self { first, last, kind: Kind::Logarithmic }
     }
 
+    /// Even, and marked at `from` and every so much further on.
+    pub(crate) const fn marked(first: f64, last: f64, from: u32, every: u32) -> Self {
+        Self { first, last, kind: Kind::Marked { from, every } }
+    }
+
     /// This many rows, without marks.
     pub(crate) const fn rows(rows: f64) -> Self {
         Self { first: rows, last: 0.0, kind: Kind::Rows }
@@ -55,7 +65,9 @@ impl Scale {
     /// From 0 at the start to 1 at the end; what lies outside is at the edge.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.kind {
-            Kind::Linear | Kind::Rows => (value - self.first) / (self.last - self.first),
+            Kind::Linear | Kind::Marked { .. } | Kind::Rows => {
+                (value - self.first) / (self.last - self.first)
+            }
             Kind::Logarithmic if value > self.first => {
                 ln(value / self.first) / ln(self.last / self.first)
             }
@@ -68,6 +80,10 @@ impl Scale {
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         match self.kind {
             Kind::Rows => Vec::new(),
+            Kind::Marked { from, every } => {
+                let marks = (0..).map(|n| f64::from(from + n * every));
+                marks.take_while(|at| *at <= self.last).map(|at| (at, short(at))).collect()
+            }
             Kind::Linear => {
                 let step = step(self.last - self.first);
                 let mut at = ceil(self.first / step) * step;

@@ -22,10 +22,10 @@ pub struct Golden {
 
 /// One sample of each kind of world, small enough for a debug build.
 pub const GOLDEN: [Golden; 6] = [
-    Golden { name: "no retry", events: 78_752, digest: 0xde74_bf4f_693b_d8a7 },
-    Golden { name: "four attempts", events: 215_972, digest: 0x53af_cf30_1218_b133 },
-    Golden { name: "shipped throttle", events: 82_662, digest: 0x15c3_260d_360a_d477 },
-    Golden { name: "breaker", events: 52_695, digest: 0x02b4_f026_4135_187d },
+    Golden { name: "no retry", events: 78_752, digest: 0xa1da_0869_d885_700e },
+    Golden { name: "four attempts", events: 215_972, digest: 0x5985_7021_736e_944f },
+    Golden { name: "shipped throttle", events: 82_662, digest: 0xe813_0207_ebbc_9886 },
+    Golden { name: "breaker", events: 52_695, digest: 0x3d21_9872_101e_fd92 },
     Golden { name: "storm", events: 12_699, digest: 0xe85d_c76d_dd64_d3c1 },
     Golden { name: "contest", events: 357, digest: 0x0000_0000_0026_49e8 },
 ];
