@@ -63,7 +63,7 @@ pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) ->
     };
     match safe_load {
         Some(safe) if safe < 0.985 => format!("{ends}; up to {} load it would end.", percent(safe)),
-        Some(_) => format!("{ends}; no load below the capacity changes that it ends."),
+        Some(_) => format!("{ends}, and would be at every load below the capacity."),
         None => format!("{ends}."),
     }
 }

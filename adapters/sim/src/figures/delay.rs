@@ -1,17 +1,22 @@
 //! This file draws how long requests wait at the server, against how long their callers do.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped};
+use super::{Figure, POINTS, fault_span, fault_word, grouped, shown_until};
 use crate::plot::{Chart, Scale, clock};
 use crate::record::{Run, Second};
-use crate::{Policy, Scenario};
+use crate::{Policy, Scenario, Summary};
 
-pub(super) fn figure(scenario: &Scenario, policy: &Policy, record: &Run) -> Figure {
+pub(super) fn figure(
+    scenario: &Scenario,
+    policy: &Policy,
+    record: &Run,
+    summary: &Summary,
+) -> Figure {
     let limit = policy.call.attempt_timeout().shorter(policy.call.timeout());
     let limit = limit.as_micros() as f64 / 1e6;
-    let groups = grouped(record, POINTS);
+    let end = shown_until(scenario, summary);
+    let groups = grouped(record, end, POINTS);
     let delays: Vec<_> = groups.iter().map(|(at, group)| (*at, longest(group))).collect();
     let top = delays.iter().map(|(_, delay)| *delay).fold(10.0, f64::max);
-    let end = scenario.end.as_micros() as f64 / 1e6;
     let mut chart = Chart::new(
         Scale::linear(0.0, end),
         "time, s",

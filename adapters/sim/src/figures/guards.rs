@@ -1,6 +1,6 @@
 //! This file draws what the clients hold back themselves: open breakers, and retries denied.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped, mean};
+use super::{Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
 use crate::plot::{Chart, Scale, percent, short};
 use crate::record::{Run, Second};
 use crate::{Budget, Guard, Policy, Scenario, Summary};
@@ -11,12 +11,12 @@ pub(super) fn figure(
     record: &Run,
     summary: &Summary,
 ) -> Figure {
-    let end = scenario.end.as_micros() as f64 / 1e6;
+    let end = shown_until(scenario, summary);
     let mut chart =
         Chart::new(Scale::linear(0.0, end), "time, s", Scale::linear(0.0, 100.0), "share, %");
     let (from, to) = fault_span(scenario);
     chart.band(from, to, fault_word(scenario));
-    let groups = grouped(record, POINTS);
+    let groups = grouped(record, end, POINTS);
     let clients = f64::from(scenario.fleet.clients) * f64::from(scenario.fleet.layers);
     let has_breaker = !matches!(policy.guard, Guard::None | Guard::Adaptive(_));
     if has_breaker {

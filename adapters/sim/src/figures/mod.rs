@@ -41,7 +41,7 @@ pub fn figures(scenario: &Scenario, policy: &Policy, record: &Run) -> Vec<Figure
     let summary = Summary::of(record, scenario);
     vec![
         rates::figure(scenario, record, &summary),
-        delay::figure(scenario, policy, record),
+        delay::figure(scenario, policy, record, &summary),
         guards::figure(scenario, policy, record, &summary),
         herd::figure(scenario, record),
         call::figure(scenario, policy),
@@ -59,10 +59,21 @@ fn fault_span(scenario: &Scenario) -> (f64, f64) {
     (seconds(scenario.fault.start), seconds(scenario.fault_end()))
 }
 
-/// The seconds in at most `most` equal groups, each with the time it begins at.
-fn grouped(record: &Run, most: usize) -> Vec<(f64, &[Second])> {
-    let size = record.seconds.len().div_ceil(most).max(1);
-    let groups = record.seconds.chunks(size).enumerate();
+/// Up to when a run is worth looking at: what comes long after it has recovered is all the same.
+fn shown_until(scenario: &Scenario, summary: &Summary) -> f64 {
+    let (_, over) = fault_span(scenario);
+    let end = scenario.end.as_micros() as f64 / 1e6;
+    match summary.recovery {
+        Some(seconds) => end.min(over + (2.0 * f64::from(seconds)).max(60.0)),
+        None => end,
+    }
+}
+
+/// The seconds before `until` in at most `most` equal groups, each with the time it begins at.
+fn grouped(record: &Run, until: f64, most: usize) -> Vec<(f64, &[Second])> {
+    let seconds = &record.seconds[..record.seconds.len().min(until as usize + 1)];
+    let size = seconds.len().div_ceil(most).max(1);
+    let groups = seconds.chunks(size).enumerate();
     groups.map(|(index, group)| ((index * size) as f64, group)).collect()
 }
 

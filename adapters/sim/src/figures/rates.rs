@@ -1,15 +1,15 @@
 //! This file draws calls, attempts and useful answers over time, against what the server can do.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped, mean};
+use super::{Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
 use crate::plot::{Chart, Scale, percent, short};
 use crate::record::{Run, Second};
 use crate::{Scenario, Summary};
 
 pub(super) fn figure(scenario: &Scenario, record: &Run, summary: &Summary) -> Figure {
-    let groups = grouped(record, POINTS);
+    let end = shown_until(scenario, summary);
+    let groups = grouped(record, end, POINTS);
     let top = groups.iter().map(|(_, group)| mean(group, |second| second.attempts));
     let top = top.fold(scenario.capacity().min(scenario.offered() * 10.0), f64::max);
-    let end = scenario.end.as_micros() as f64 / 1e6;
     let mut chart = Chart::new(Scale::linear(0.0, end), "time, s", Scale::up_to(top), "per second");
     let (from, to) = fault_span(scenario);
     chart.band(from, to, fault_word(scenario));
@@ -46,12 +46,12 @@ fn conclusion(scenario: &Scenario, summary: &Summary) -> String {
             short(after)
         ),
         Some(0) => format!(
-            "Calls are good again as soon as the fault is over; attempts peak at {} times the \
+            "In this run calls are good again as soon as the fault is over; attempts peak at {} times the \
              offered load.",
             short(summary.peak)
         ),
         Some(seconds) => format!(
-            "Calls are good again {seconds} s after the fault is over; attempts peak at {} times \
+            "In this run calls are good again {seconds} s after the fault is over; attempts peak at {} times \
              the offered load.",
             short(summary.peak)
         ),

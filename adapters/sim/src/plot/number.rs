@@ -14,7 +14,7 @@ pub(crate) fn short(value: f64) -> String {
         size if size >= 1e4 => format!("{}k", trimmed(value / 1e3, 1)),
         size if size >= 100.0 => trimmed(value, 0),
         size if size >= 10.0 => trimmed(value, 1),
-        size if size >= 1.0 => trimmed(value, 2),
+        size if size >= 0.1 => trimmed(value, 2),
         _ => trimmed(value, 3),
     }
 }
