@@ -78,6 +78,16 @@ pub struct Growth(u64);
 impl Growth {
     /// Before the first delay.
     pub const START: Self = Self(0);
+
+    /// Grown to `delay`, for schedules of other shapes.
+    pub(crate) const fn after(delay: Micros) -> Self {
+        Self(delay.as_micros())
+    }
+
+    /// What it has grown to, zero before the first delay.
+    pub(crate) const fn last(self) -> Micros {
+        Micros::from_micros(self.0)
+    }
 }
 
 impl Backoff {

@@ -3,7 +3,7 @@
 //! Machines return what they changed and call nothing back; whoever drives them turns it into an
 //! event once nothing is lent any more.
 
-use crate::{BudgetExhausted, Next, Rejected, StopReason, Transition};
+use crate::{BudgetExhausted, Next, Rejected, Setback, StopReason, Transition};
 
 /// Something that happened in a step.
 ///
@@ -22,6 +22,8 @@ pub enum Event {
     Budget(BudgetExhausted),
     /// An attempt ended; this is what follows.
     Ended(Next),
+    /// A dial failed or a session ended; this is what it led to.
+    Link(Setback),
     /// A breaker refused an attempt.
     Rejected(Rejected),
     /// A call goes no further.
@@ -43,6 +45,12 @@ impl From<BudgetExhausted> for Event {
 impl From<Next> for Event {
     fn from(next: Next) -> Self {
         Self::Ended(next)
+    }
+}
+
+impl From<Setback> for Event {
+    fn from(setback: Setback) -> Self {
+        Self::Link(setback)
     }
 }
 

@@ -67,15 +67,17 @@
 //! `a_protecting_circuit_is_never_evicted`, `same_key_same_breaker`. Of a backoff:
 //! `never_above_the_cap`, `jitter_keeps_its_range`, `jitter_survives_at_the_cap`,
 //! `ceilings_never_shrink`. Of a budget: `a_deadline_is_never_widened`, `zero_is_not_none`. Of a
-//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of everything:
-//! `no_panic_is_reachable`, `no_overflow_in_any_profile`.
+//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of a link:
+//! `only_a_session_that_stayed_up_resets`, `a_lost_session_never_dials_at_once`,
+//! `hints_only_lengthen`, `the_ladder_is_climbed_in_order`, and those of a call that have a meaning
+//! for it. Of everything: `no_panic_is_reachable`, `no_overflow_in_any_profile`.
 //!
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → call → event`. Of the code only [`rng`] is
-//! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
-//! driver, with async or without a heap.
+//! window → presets, retry, throttle, breaker → table, pick, reconnect → call → event`. Of the code
+//! only [`rng`] and [`presets`] are public as modules; everything else is re-exported here.
+//! [`docs::driving`] says how to write a driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
@@ -83,6 +85,7 @@
 mod invalid;
 
 pub mod docs;
+pub mod presets;
 pub mod rng;
 
 mod backoff;
@@ -94,6 +97,7 @@ mod event;
 mod num;
 mod outcome;
 mod pick;
+mod reconnect;
 mod retry;
 mod table;
 mod throttle;
@@ -112,6 +116,7 @@ pub use event::Event;
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
 pub use pick::{Refusal, Target, Tried, pick};
+pub use reconnect::{Dial, Escalation, Reconnect, ReconnectAction, ReconnectPolicy, Rung, Setback};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};
 pub use table::BreakerTable;

@@ -9,6 +9,7 @@
 mod breaker;
 mod budget;
 mod call;
+mod reconnect;
 mod table;
 mod text;
 mod values;
@@ -26,6 +27,7 @@ extern "C" fn _start() -> ! {
         breaker::reach();
         table::reach();
         call::reach();
+        reconnect::reach();
         text::reach();
         #[cfg(any(feature = "control-index", feature = "control-overflow"))]
         control::reach();
