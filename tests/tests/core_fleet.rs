@@ -2,7 +2,7 @@
 //!
 //! The `f` ids are those of `docs/incidents.md`.
 
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use evenkeel_core::rng::seed_from;

@@ -16,7 +16,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             }
             Err(refused) => refused,
         };
-        if self.is_flying() {
+        if IN_FLIGHT > 1 && self.is_flying() {
             // What could not be repeated at once is no end while another attempt is under way.
             self.phase = Phase::Trying;
             return self.keep_trying(now, upstream);
@@ -81,7 +81,9 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.started = self.started.saturating_add(1);
         self.counted = self.counted.saturating_add(1);
         self.tried = self.tried.with(target);
-        self.wake = now.after(upstream.policy().hedge_after());
+        if IN_FLIGHT > 1 {
+            self.wake = now.after(upstream.policy().hedge_after());
+        }
         let mask = short_mask(slot);
         let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
         self.short = if cut_short { self.short | mask } else { self.short & !mask };

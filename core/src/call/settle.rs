@@ -84,14 +84,14 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         }
         let so_far = Progress { attempts: self.counted, replayable: !self.has(NOT_REPLAYABLE) };
         let wanted = upstream.policy().retry().wants(&report.outcome, so_far);
-        if self.is_flying() && !matches!(wanted, Err(StopReason::NotRetryable)) {
+        if IN_FLIGHT > 1 && self.is_flying() && !matches!(wanted, Err(StopReason::NotRetryable)) {
             self.move_hedge(now, report.outcome.pushback);
             return Next::StillTrying;
         }
         if let Err(reason) = wanted {
             return self.end(now, upstream, reason);
         }
-        if self.has(PUSHED_BACK) {
+        if IN_FLIGHT > 1 && self.has(PUSHED_BACK) {
             return self.end(now, upstream, StopReason::PushedBack);
         }
         if !upstream.retry_allowed(now) {
