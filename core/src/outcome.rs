@@ -48,6 +48,16 @@ pub enum Pushback {
     Stop,
 }
 
+impl Pushback {
+    /// The wait it asks for, zero for none.
+    pub(crate) const fn wait(self) -> Micros {
+        match self {
+            Self::AtLeast(wait) | Self::Exactly(wait) => wait,
+            Self::None | Self::Stop => Micros::ZERO,
+        }
+    }
+}
+
 /// How an attempt ended.
 ///
 /// ```

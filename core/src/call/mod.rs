@@ -24,9 +24,8 @@ pub use action::{Action, Attempt, Next};
 pub use policy::CallPolicy;
 pub use upstream::{Keyed, Single, Upstream};
 
-use stop::Stop;
-
-use crate::{Deadline, Growth, Instant, Outcome, Permit, SmallRng, StopReason, Target, Tried};
+use crate::retry::Stop;
+use crate::{Deadline, Growth, Instant, Outcome, Permit, SmallRng, Target, Tried};
 
 /// One call: all attempts at one request.
 ///
@@ -186,10 +185,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         outcome: Outcome,
     ) -> Next {
         let now = self.moved_on(now);
-        match self.slot_of(attempt.id) {
-            Some(slot) => self.settle(now, upstream, slot, outcome, now.since(attempt.started)),
-            None => self.standing(),
-        }
+        let because = self
+            .slot_of(attempt.id)
+            .and_then(|slot| self.settle(now, upstream, slot, outcome, now.since(attempt.started)));
+        self.following(now, because)
     }
 
     /// Gives the call up: every attempt under way is no verdict, and its permit goes back.
@@ -197,7 +196,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn cancel<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         let now = self.moved_on(now);
         if !matches!(self.phase, Phase::Ended(_)) {
-            self.end(now, upstream, StopReason::Cancelled);
+            self.end(now, upstream, Stop::Cancelled);
         }
     }
 
