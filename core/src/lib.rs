@@ -94,6 +94,7 @@ mod budget;
 mod call;
 mod code;
 mod event;
+mod linked;
 mod num;
 mod outcome;
 mod pick;
