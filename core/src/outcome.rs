@@ -170,6 +170,13 @@ impl Report {
         weight: Weight::Cancelled,
     };
 
+    /// The report of an attempt whose driver let its deadline pass.
+    pub(crate) const EXPIRED: Self = Self {
+        outcome: Outcome::new(Code::DeadlineExceeded),
+        took: Micros::MAX,
+        weight: Weight::Counts,
+    };
+
     /// Whether it speaks for or against the target at all.
     pub const fn counts(&self) -> bool {
         matches!(self.weight, Weight::Counts)

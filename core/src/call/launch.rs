@@ -49,7 +49,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             if flight.deadline.is_none() {
                 upstream.renew(now, flight.target, &flight.permit());
             }
-            at = at.min(flight.deadline.instant());
+            let until = flight.deadline.instant();
+            at = if IN_FLIGHT > 1 { at.min(until) } else { until };
         }
         Action::WaitUntil(at)
     }
@@ -89,14 +90,15 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
                 return Err(Stop::CircuitOpen);
             }
         };
-        self.started = self.started.saturating_add(1);
-        self.counted = self.counted.saturating_add(1);
+        // Neither can overflow: `started` was looked at above, and `counted` is not ahead of it.
+        self.started = self.started.wrapping_add(1);
+        self.counted = self.counted.wrapping_add(1);
         self.tried = self.tried.with(target);
         if IN_FLIGHT > 1 {
             self.wake = now.after(upstream.policy().hedge_after());
         }
         let mask = short_mask(slot);
-        let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
+        let cut_short = deadline.instant() < now.after(upstream.policy().normal_slice());
         self.short = if cut_short { self.short | mask } else { self.short & !mask };
         let id = self.started;
         if let Some(flight) = self.flights.get_mut(slot) {

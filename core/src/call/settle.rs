@@ -4,7 +4,7 @@ use super::{
     Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
 };
 use crate::retry::{Progress, Stop};
-use crate::{Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, Weight};
+use crate::{Because, Code, Instant, Outcome, Pushback, Report, Sent, Weight};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
@@ -12,8 +12,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let mut slot = 0;
         while let Some(flight) = self.flights.get(slot) {
             if flight.id != 0 && flight.deadline.is_over(now) {
-                let lost = Outcome::new(Code::DeadlineExceeded);
-                self.settle(now, upstream, slot, lost, Micros::MAX);
+                let mut lost = Report::EXPIRED;
+                self.settle(now, upstream, slot, &mut lost);
             }
             slot = slot.wrapping_add(1);
         }
@@ -26,32 +26,31 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         now: Instant,
         upstream: &mut U,
         slot: usize,
-        answer: Outcome,
-        took: Micros,
+        report: &mut Report,
     ) -> Option<Because> {
-        let flight = self.flights.get_mut(slot)?;
-        let ended = core::mem::replace(flight, Flight::FREE);
+        let ended = core::mem::replace(self.flights.get_mut(slot)?, Flight::FREE);
         let too_late = ended.deadline.is_over(now);
-        let outcome = if too_late { Outcome::new(Code::DeadlineExceeded) } else { answer };
-        let weight = if self.repeats_at_once(&outcome) {
-            Weight::Transparent
+        if too_late {
+            report.outcome = Outcome::new(Code::DeadlineExceeded);
+        }
+        if self.repeats_at_once(&report.outcome) {
+            report.weight = Weight::Transparent;
         } else if too_late && self.short & short_mask(slot) != 0 {
-            Weight::CutShort
-        } else {
-            Weight::Counts
-        };
-        let report = Report { outcome, took, weight };
-        upstream.record(now, ended.target, ended.permit(), &report);
-        if matches!(weight, Weight::Transparent) {
-            self.counted = self.counted.saturating_sub(1);
+            report.weight = Weight::CutShort;
+        }
+        upstream.record(now, ended.target, ended.permit(), report);
+        if matches!(report.weight, Weight::Transparent) {
+            // It was counted when it went out.
+            self.counted = self.counted.wrapping_sub(1);
             self.phase = Phase::Ready;
             return Some(Because::Transparent);
         }
-        self.decide(now, upstream, &report)
+        self.decide(now, upstream, report)
     }
 
     /// Whether it is certain that nothing was executed, and this is repeated without asking the
     /// retry policy: never sent, at most three times in a row; refused, once per call.
+    #[inline(always)]
     fn repeats_at_once(&mut self, outcome: &Outcome) -> bool {
         if matches!(outcome.code, Code::Ok) || self.has(NOT_REPLAYABLE) {
             return false;
@@ -140,13 +139,21 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     /// Ends the call; what is still under way is given up without a verdict.
     pub(super) fn end<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U, stop: Stop) {
+        if IN_FLIGHT > 1 {
+            // With room for one, what ended was it.
+            self.give_up(now, upstream);
+        }
+        self.phase = Phase::Ended(stop);
+    }
+
+    /// Gives up what is under way without a verdict.
+    pub(super) fn give_up<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         for flight in &mut self.flights {
             let given_up = core::mem::replace(flight, Flight::FREE);
             if given_up.id != 0 {
                 upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
             }
         }
-        self.phase = Phase::Ended(stop);
     }
 
     /// What follows, seen from `now`: `because` says why there is another attempt.
