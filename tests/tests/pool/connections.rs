@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::{Dial, Reply};
+use evenkeel_tests::{Dial, Last, Reason, Reply};
 use evenkeel_tonic::Pool;
 use evenkeel_tonic::connect::DialPolicy;
 use evenkeel_tonic::pool::ChannelOptions;
@@ -154,6 +154,29 @@ async fn a_cable_that_was_pulled_is_found_out_by_keepalive() {
     // 30 s without a word, 10 s for the answer to a ping.
     assert_eq!(answer.unwrap(), "b");
     assert!((39_000..=41_000).contains(&took), "{took} ms");
+}
+
+/// gRFC A8: whoever is asked to ping less does so.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_calm_is_pinged_half_as_often() {
+    let mut lab = Lab::new(&["a"], plain().timeout(Duration::from_secs(600)).unwrap());
+    for expected in [40_000, 70_000, 130_000] {
+        lab.serve_with("a", [Reply::hang()]);
+        let call = lab.call();
+        let pulled = async {
+            pass(1).await;
+            lab.net.freeze("a");
+        };
+        let ((failed, took), ()) = tokio::join!(crate::lab::timed(call), pulled);
+        assert_eq!(code(&failed), Code::Unavailable);
+        assert!((expected - 100..=expected + 100).contains(&took), "{took} ms, not {expected}");
+        // A minute later it is back, and complains.
+        pass(120_000).await;
+        let calm = Reply::hang().go_away(Last::Before, Reason::ENHANCE_YOUR_CALM);
+        lab.serve_with("a", [calm, says("a")]);
+        assert!(lab.call().await.is_err());
+        assert_eq!(lab.calls(1).await, "a");
+    }
 }
 
 #[test]

@@ -19,7 +19,12 @@ async fn ten_thousand_request_scoped_clients_cost_two_connections() {
     let lab = Lab::new(&["a", "b"], plain().breaker(opens_after(5)));
     let mut answers = String::new();
     let mut alive = Vec::new();
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let mut after_the_first = 0;
     for turn in 0..10_000 {
+        if turn == 100 {
+            after_the_first = tasks();
+        }
         let mut client = RawClient::of(ECHO, lab.service.clone());
         answers.push_str(&crate::lab::text(client.unary("ping").await.unwrap().into_inner()));
         // Some of them are forgotten somewhere.
@@ -28,6 +33,7 @@ async fn ten_thousand_request_scoped_clients_cost_two_connections() {
         }
     }
     assert_eq!(answers, "ab".repeat(5_000), "a true rotation");
+    assert_eq!(tasks(), after_the_first, "nobody is left running");
     for name in ["a", "b"] {
         assert_eq!((lab.peer(name).connections(), lab.net.dials(name).len()), (1, 1));
     }

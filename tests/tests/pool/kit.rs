@@ -110,8 +110,8 @@ async fn a_forced_breaker_is_not_forgotten() {
     assert!(zero.to_string().starts_with("breaker.idle_ttl"), "{zero}");
 }
 
-#[test]
-fn a_kit_that_cannot_be_right_is_refused_and_the_field_named() {
+#[tokio::test(start_paused = true)]
+async fn a_kit_that_cannot_be_right_is_refused_and_the_field_named() {
     let refused = |kit: KitBuilder| kit.build().unwrap_err();
     let says = refused(Kit::builder("lab")).to_string();
     assert_eq!(says, "targets: must name one at least");
@@ -123,6 +123,9 @@ fn a_kit_that_cannot_be_right_is_refused_and_the_field_named() {
     }] {
         assert!(matches!(refused(kit), BuildError::Refused { field: "channel.insecure", .. }));
     }
+    let given = Pool::of([("a", net.channel("a"))]);
+    let given = refused(Kit::builder("lab").pool(given).health(|checker| checker));
+    assert!(matches!(given, BuildError::Refused { field: "health", .. }));
     let twice = Factory::builder()
         .upstream(Kit::builder("x").pool(pool_of(&net, &["a"])))
         .upstream(Kit::builder("x").pool(pool_of(&net, &["b"])));

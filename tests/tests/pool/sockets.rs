@@ -32,6 +32,19 @@ async fn members_over_tcp() {
     assert!(service.pool().unwrap().close(Duration::from_secs(30)).await);
 }
 
+/// A client that is kept in a static is used in one runtime after the other, as tests do it.
+#[test]
+fn a_client_outlives_the_runtime_it_was_first_used_in() {
+    let peers = tokio::runtime::Runtime::new().unwrap();
+    let address = peers.block_on(async { Peer::new([says("a")]).listen_tcp().await.unwrap() });
+    let pool = Pool::builder().insecure().target(address.to_string()).unwrap();
+    let service = plain().build_pool(pool).unwrap();
+    for _ in 0..3 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        assert_eq!(runtime.unwrap().block_on(calls(&service, 3)), "aaa");
+    }
+}
+
 /// The system's resolver, on the one name every machine has.
 #[tokio::test]
 async fn a_name_by_the_systems_resolver() {

@@ -2,7 +2,7 @@
 //! and what changes when either does.
 
 use core::net::SocketAddr;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use evenkeel_tokio::core::{Micros, Target};
@@ -86,16 +86,20 @@ impl<S> Directory<S> {
     /// Asks for these targets, instead of those so far. What is in both is not touched.
     pub(super) fn ask_for(&mut self, targets: impl IntoIterator<Item = TargetName>) {
         self.told = true;
-        let mut before = core::mem::take(&mut self.sources);
+        let sources = core::mem::take(&mut self.sources).into_iter();
+        let mut before: HashMap<_, _> =
+            sources.filter_map(|source| Some((source.target.clone()?, source))).collect();
         let mut seen = HashSet::new();
         for target in targets {
-            if !seen.insert(target.clone()) {
-                continue;
+            if seen.len() >= MOST_MEMBERS {
+                let used = MOST_MEMBERS;
+                tracing::warn!(target: "evenkeel", used, "too many targets; the rest is not used");
+                break;
             }
-            let is_it = |source: &Source| source.target.as_ref() == Some(&target);
-            let known = before.iter().position(is_it);
-            let source = known.map(|at| before.swap_remove(at));
-            self.sources.push(source.unwrap_or_else(|| Source::new(target)));
+            if seen.insert(target.clone()) {
+                let known = before.remove(&target);
+                self.sources.push(known.unwrap_or_else(|| Source::new(target)));
+            }
         }
     }
 

@@ -36,8 +36,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
-use evenkeel_tokio::core::{Clock, Deadline};
 use evenkeel_tokio::TokioClock;
+use evenkeel_tokio::core::{Clock, Deadline};
 use portable_atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};

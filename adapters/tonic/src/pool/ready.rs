@@ -50,7 +50,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
                 other.serial != member.serial && self.balance.may_use(other) && usable(other)
             });
             let mut waits = vec![own];
-            waits.extend(others.filter_map(|other| wait(other, deadline)));
+            waits.extend(others.filter_map(|other| wait(other, deadline)).take(MOST_OTHERS));
             match first(any(waits), changes.changed()).await {
                 First::One(Some(0)) => return Connected::This,
                 First::One(Some(_)) => return Connected::Another,
@@ -92,6 +92,9 @@ fn wait<S: Clone + Send + 'static>(member: &Arc<Member<S>>, deadline: Deadline) 
     let connectivity = member.line.connectivity()?;
     Some(Box::pin(async move { connectivity.wait(deadline).await.is_ok() }))
 }
+
+/// So that a thousand calls that wait for a fleet that is away do not wait a million times.
+const MOST_OTHERS: usize = 16;
 
 /// Which one was connected first; `None` if all gave up.
 async fn any(mut waits: Vec<Wait>) -> Option<usize> {
