@@ -39,6 +39,7 @@
 //! | what it says aloud | [`Listening`] |
 //! | what a layer costs | [`Stub::canned`] |
 
+pub mod answers;
 pub mod model;
 pub mod pb;
 pub mod replay;

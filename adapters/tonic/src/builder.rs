@@ -13,8 +13,10 @@ use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 use crate::connect::Connectivity;
 use crate::contradictions;
 use crate::error::BuildError;
+use crate::pool::{Pool, PoolBuilder};
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
+use crate::upstream::Route;
 use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
 
@@ -36,7 +38,7 @@ pub struct Builder {
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
-    idle_ttl: Duration,
+    idle_ttl: Option<Duration>,
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
@@ -59,7 +61,7 @@ impl Builder {
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
-            idle_ttl: Duration::from_secs(3_600),
+            idle_ttl: None,
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
@@ -234,14 +236,15 @@ impl Builder {
         Ok(self)
     }
 
-    /// After how long without a call a breaker that protects nothing is forgotten; 1 h by default.
+    /// Forgets a breaker that nobody has asked for in so long and that protects nothing; an hour by
+    /// default. Methods of a [table](Self::methods) keep theirs, and it is not forgotten.
     ///
     /// # Errors
     ///
     /// Refuses zero and 2^48 µs (8.9 years) or more.
-    pub fn idle_ttl(mut self, ttl: Duration) -> Result<Self, BuildError> {
+    pub fn breaker_idle_ttl(mut self, ttl: Duration) -> Result<Self, BuildError> {
         Micros::positive_setting("breaker.idle_ttl", ttl)?;
-        self.idle_ttl = ttl;
+        self.idle_ttl = Some(ttl);
         Ok(self)
     }
 
@@ -272,6 +275,41 @@ impl Builder {
     ///
     /// [`BuildError`] names what cannot be right.
     pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
+        let settings = self.checked(false)?;
+        Ok(Resilient::new(Route::One(inner), Arc::new(settings)))
+    }
+
+    /// The service over the members of a pool: each attempt picks one anew, and each has circuit
+    /// breakers of its own. What [`connectivity`](Self::connectivity) says of one channel is not
+    /// asked.
+    ///
+    /// Outside a tokio runtime it is made as well; its lookups then begin with its first call.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names what cannot be right.
+    pub fn build_pool<S>(self, pool: PoolBuilder<S>) -> Result<Resilient<S>, BuildError>
+    where
+        S: Clone + Send + 'static,
+    {
+        self.build_over(pool).map(|(service, _)| service)
+    }
+
+    /// The service, and the pool it is over.
+    pub(crate) fn build_over<S>(
+        self,
+        pool: PoolBuilder<S>,
+    ) -> Result<(Resilient<S>, Arc<Pool<S>>), BuildError>
+    where
+        S: Clone + Send + 'static,
+    {
+        let settings = self.checked(true)?;
+        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
+        let pool = pool.build(settings.methods.methods().len(), room)?;
+        Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
+    }
+
+    fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
@@ -289,13 +327,18 @@ impl Builder {
         }
         let breaker = match self.breaker {
             Some(policy) => {
-                Some((policy, SharedTable::new(self.max_methods)?.with_idle_ttl(self.idle_ttl)?))
+                let table = SharedTable::new(self.max_methods)?;
+                let table = match self.idle_ttl {
+                    Some(ttl) => table.with_idle_ttl(ttl)?,
+                    None => table,
+                };
+                Some((policy, table))
             }
             None => None,
         };
         let methods = self.methods.methods().iter();
         let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
-        let settings = Settings {
+        Ok(Settings {
             target: self.target.into(),
             call: self.call,
             timeouts,
@@ -306,12 +349,12 @@ impl Builder {
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
             connectivity: self.connectivity,
+            pooled,
             service_config: self.service_config,
             warned: Given::default(),
             declared,
             met: RwLock::default(),
-        };
-        Ok(Resilient::new(inner, Arc::new(settings)))
+        })
     }
 
     fn ready_block(&mut self) -> &mut Ready {

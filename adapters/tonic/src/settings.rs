@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) connectivity: Option<Connectivity>,
     /// What some methods have otherwise.
     pub(crate) service_config: ServiceConfig,
+    /// Whether calls go to the members of a pool.
+    pub(crate) pooled: bool,
     pub(crate) warned: Given,
     /// What applies to each method of the table, from its first call on.
     pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
@@ -89,6 +91,8 @@ pub(crate) struct Method {
     pub(crate) passive: bool,
     /// Kept where the set of methods is closed; looked up anew otherwise.
     pub(crate) breaker: Option<Handle<AnyRule>>,
+    /// Its place in the closed set, where the members of a pool keep their breakers for it.
+    pub(crate) number: Option<usize>,
 }
 
 impl Settings {
@@ -147,13 +151,14 @@ impl Settings {
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
+            number: self.methods.methods().iter().position(|method| method.path() == path),
         }
     }
 
     /// A method of a closed set keeps its breaker for good, so that a call need not look it up. Any
     /// other gives it back, or the table could never forget one.
     fn lasting_breaker(&self, path: &str) -> Option<Handle<AnyRule>> {
-        let (_, table) = self.breaker.as_ref()?;
+        let (_, table) = self.breaker.as_ref().filter(|_| !self.pooled)?;
         self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
         let key = KeyRef { target: &self.target, method: &path.into() };
         let lookup = table.lookup(TokioClock.now(), &key);
@@ -164,7 +169,8 @@ impl Settings {
     }
 
     fn is_passive(&self) -> bool {
-        self.ready.is_none()
+        !self.pooled
+            && self.ready.is_none()
             && self.retry.is_none()
             && self.breaker.is_none()
             && self.throttle.is_none()
@@ -208,6 +214,12 @@ pub(crate) struct KeyRef<'a> {
     pub(crate) method: &'a Arc<str>,
 }
 
+impl<'a> KeyRef<'a> {
+    pub(crate) const fn of(key: &'a BreakerKey) -> Self {
+        Self { target: &key.target, method: &key.method }
+    }
+}
+
 impl Hash for KeyRef<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // As `BreakerKey` derives it.
@@ -230,7 +242,7 @@ impl From<&KeyRef<'_>> for BreakerKey {
 
 /// Whether a path can be that of a method. Others come from scanners and from mistakes, and what is
 /// kept of a client's calls must not grow with them.
-fn is_name(path: &str) -> bool {
+pub(crate) fn is_name(path: &str) -> bool {
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts.is_some_and(|(service, method)| !service.is_empty() && !method.is_empty())
         && path.len() <= LONGEST_NAME

@@ -38,7 +38,8 @@ impl Answer {
         !matches!(self, Self::Failed)
     }
 
-    const fn is_healthy(self, policy: &HealthPolicy) -> bool {
+    /// Whether it is a good one under `policy`.
+    pub const fn is_healthy(self, policy: &HealthPolicy) -> bool {
         match self {
             Self::Failed | Self::NotServing => false,
             Self::Serving => true,

@@ -94,6 +94,16 @@ impl HealthWatch {
         self.judge(false)
     }
 
+    /// Books the answer to a check that was made beside the stream; returns whether that moved the
+    /// verdict.
+    ///
+    /// It is believed while no stream has spoken, and then until one does. Against an open stream
+    /// it is not: a server that has told its state does not tell it again, so that a single check
+    /// that was lost would keep its target out for ever.
+    pub fn checked(&mut self, answer: Answer, policy: &HealthPolicy) -> Option<HealthChange> {
+        if self.heard { None } else { self.judge(answer.is_healthy(policy)) }
+    }
+
     /// When the next stream should be opened, if none is open; [`Instant::MAX`] is never.
     pub const fn due(&self) -> Instant {
         self.due

@@ -202,6 +202,18 @@ fn g80_a_watch_is_opened_again_at_once_after_a_message_and_slower_without() {
     assert!(near(1_000, watch.due().since(now)));
 }
 
+#[test]
+fn a_check_beside_an_open_stream_does_not_speak_against_it() {
+    let policy = HealthPolicy::DEFAULT;
+    let mut watch = HealthWatch::new(1);
+    assert_eq!(watch.checked(OK, &policy), Some(HealthChange::Healthy), "nobody else has spoken");
+    assert_eq!(watch.message(OK, &policy), None);
+    assert_eq!((watch.checked(ERR, &policy), watch.is_healthy()), (None, Some(true)));
+    watch.ended(Instant::ZERO, ERR, &policy);
+    assert_eq!(watch.checked(OK, &policy), Some(HealthChange::Healthy), "it is alive again");
+    assert_eq!(watch.checked(ERR, &policy), Some(HealthChange::Unhealthy));
+}
+
 /// Within 20 %, and no longer than 120 s.
 fn near(raw: u64, wait: Micros) -> bool {
     let wait = wait.as_duration();

@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod answers;
 mod chain;
 mod contract;
 mod crowd;

@@ -138,7 +138,7 @@ impl Builder {
         self.breaker(block.policy(rule, fresh_seed()))
             .short_slice(block.short_slice())?
             .max_methods(most)?
-            .idle_ttl(block.idle_ttl())
+            .breaker_idle_ttl(block.idle_ttl())
     }
 }
 

@@ -37,6 +37,7 @@ fn checks() {
     let _ = Health::is_healthy(&health);
     let _ = Health::failures(&health);
     derived(&health);
+    let _ = Answer::is_healthy(any(), &policy);
     let _ = Answer::proves_connection(any());
 }
 
@@ -47,6 +48,7 @@ fn watches() {
     let _ = HealthWatch::message(&mut watch, any(), &policy);
     blur(&mut watch);
     let _ = HealthWatch::ended(&mut watch, any(), any(), &policy);
+    let _ = HealthWatch::checked(&mut watch, any(), &policy);
     let _ = HealthWatch::due(&watch);
     let _ = HealthWatch::is_healthy(&watch);
     derived(&watch);
