@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{ServiceConfig, Warning};
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
@@ -18,6 +19,8 @@ use crate::settings::{Commit, Ready, Retry, Settings};
 use crate::upstream::Route;
 use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
+
+mod configured;
 
 /// Configures a [`Resilient`] service. Every block is off until it is named.
 ///
@@ -40,6 +43,10 @@ pub struct Builder {
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
+    pub(crate) service_config: ServiceConfig,
+    pub(crate) hedging_is_wanted: bool,
+    /// What looks wrong in a settings file.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Builder {
@@ -59,6 +66,9 @@ impl Builder {
             methods: MethodTable::default(),
             connectivity: None,
             native_retries: false,
+            service_config: ServiceConfig::default(),
+            hedging_is_wanted: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -265,7 +275,7 @@ impl Builder {
     ///
     /// [`BuildError`] names what cannot be right.
     pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
-        let settings = self.settings(false)?;
+        let settings = self.checked(false)?;
         Ok(Resilient::new(Route::One(inner), Arc::new(settings)))
     }
 
@@ -293,13 +303,13 @@ impl Builder {
     where
         S: Clone + Send + 'static,
     {
-        let settings = self.settings(true)?;
+        let settings = self.checked(true)?;
         let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
         let pool = pool.build(settings.methods.methods().len(), room)?;
         Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
     }
 
-    fn settings(self, pooled: bool) -> Result<Settings, BuildError> {
+    fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
@@ -340,6 +350,7 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             pooled,
+            service_config: self.service_config,
             warned: Given::default(),
             declared,
             met: RwLock::default(),

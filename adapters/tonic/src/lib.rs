@@ -62,21 +62,22 @@
 //! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
 //! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire
-//! says), [`connect`] (dialling), [`target`] (how one is written down), [`pool`] (which there are,
-//! and whose turn it is), [`health`] (which are well), [`kit`] (all of it together), `server` (the
-//! layer).
+//! `settings` and `builder` (by calls, by a settings file, by a service config), `upstream` (the
+//! core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling), [`target`] (how
+//! one is written down), [`pool`] (which there are, and whose turn it is), [`health`] (which are
+//! well), [`kit`] (all of it together), `server` (the layer).
 //!
 //! # Features
 //!
 //! None is on. `tls-ring` or `tls-aws-lc` brings TLS; without one a pool must be told
 //! [`insecure`](PoolBuilder::insecure). `tls-native-roots` and `tls-webpki-roots` say whom it trusts
-//! where no authority is named.
+//! where no authority is named. `toml` and `json` read settings files and service configs.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
 use std::collections::BTreeMap;
 
+pub use evenkeel_settings;
 pub use evenkeel_tokio::core;
 
 pub mod connect;

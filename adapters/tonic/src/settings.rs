@@ -1,9 +1,11 @@
 //! This file knows what a client was built with, and what that means for one method.
 
 use core::hash::{Hash, Hasher};
+use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{MethodConfig, ServiceConfig};
 use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
 use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
@@ -26,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) throttle: Option<SharedThrottle>,
     pub(crate) methods: MethodTable,
     pub(crate) connectivity: Option<Connectivity>,
+    /// What some methods have otherwise.
+    pub(crate) service_config: ServiceConfig,
     /// Whether calls go to the members of a pool.
     pub(crate) pooled: bool,
     pub(crate) warned: Given,
@@ -120,15 +124,21 @@ impl Settings {
 
     fn resolve(&self, path: &str) -> Method {
         let kind = self.methods.get(path).map(|method| method.kind());
+        let config = self.service_config.method(path);
         let call = self.timeouts.get(path).copied().unwrap_or(self.call);
+        let call = trimmed(call, config.and_then(MethodConfig::timeout));
+        let own_policy = config.and_then(MethodConfig::retry);
         let retry = match &self.retry {
-            Some(retry) if retry.may_repeat(path) => retry.policy.idempotent(),
-            Some(retry) => retry.policy.not_idempotent(),
+            Some(retry) if retry.may_repeat(path) => {
+                own_policy.unwrap_or(&retry.policy).idempotent()
+            }
+            Some(retry) => own_policy.unwrap_or(&retry.policy).not_idempotent(),
             None => RetryPolicy::OFF,
         };
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
         let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
-        let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
+        let ready = config.and_then(MethodConfig::wait_for_ready);
+        let ready = ready.or_else(|| self.ready.as_ref().and_then(|ready| ready.of(path)));
         let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
         Method {
             path: path.into(),
@@ -183,6 +193,17 @@ impl Retry {
     /// a list.
     fn restarts(&self, path: &str) -> bool {
         self.streaming && self.idempotent.as_ref().is_some_and(|list| list.contains(path))
+    }
+}
+
+/// A configured timeout shortens a call, and never lengthens it.
+fn trimmed(call: CallPolicy, timeout: Option<Duration>) -> CallPolicy {
+    match timeout {
+        Some(timeout) if Micros::from_duration(timeout) < call.timeout() => {
+            // Zero and what is too long were refused when the config was read.
+            call.with_timeout(timeout).unwrap_or(call)
+        }
+        _ => call,
     }
 }
 
