@@ -11,7 +11,8 @@ use evenkeel_sim::validate::{CHECKS, Machines};
 fn failures(id: &str, machines: &Machines) -> Vec<String> {
     let check = CHECKS.iter().find(|check| check.id == id).unwrap();
     let rows = check.run(machines).into_iter().filter(|row| !row.passes);
-    rows.map(|row| format!("{id} {}: expected {}, got {}", row.what, row.expected, row.got)).collect()
+    rows.map(|row| format!("{id} {}: expected {}, got {}", row.what, row.expected, row.got))
+        .collect()
 }
 
 #[test]

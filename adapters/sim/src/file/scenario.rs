@@ -245,7 +245,7 @@ impl RawFault {
 /// A text that says which presets there are, or what is wrong with the file.
 pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if let Some(preset) = named(name) {
-        return Ok(Named { name: name.into(), policy: preset.policy });
+        return Ok(Named { name: name.into(), policy: preset.policy() });
     }
     let path: PathBuf = folder.join(name);
     if path.extension().is_none() && !path.exists() {
