@@ -49,10 +49,10 @@
 //!
 //! # What this crate does not do
 //!
-//! It decides nothing: each step asks the core. It does not choose between targets or check their
-//! health; give it one channel. Without a [`MethodTable`] it cannot know that a response is unary,
-//! nor tell a request stream of one message from a unary request; both are then treated as gRPC A6
-//! would, committed at the response headers.
+//! It decides nothing: each step asks the core. The service does not choose between targets; give it
+//! one channel. Without a [`MethodTable`] it cannot know that a response is unary, nor tell a request
+//! stream of one message from a unary request; both are then treated as gRPC A6 would, committed at
+//! the response headers.
 //!
 //! # Map
 //!
@@ -60,7 +60,7 @@
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
 //! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
 //! `settings` and `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire
-//! says), [`connect`] (dialling), `server` (the layer).
+//! says), [`connect`] (dialling), [`health`] (which targets are well), `server` (the layer).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
@@ -69,6 +69,7 @@ use std::collections::BTreeMap;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
+pub mod health;
 
 mod allow;
 mod attempt;

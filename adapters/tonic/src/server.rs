@@ -54,7 +54,7 @@ use rules::{Refused, Rules};
 /// - A `grpc-timeout` that leaves time, once the safety margin is off: a budget of that much. The
 ///   header stays where it is.
 /// - One that leaves none: `DEADLINE_EXCEEDED` in the response's headers, with
-///   [`BudgetExhausted`](evenkeel_core::BudgetExhausted) as the status's source. Nothing inside
+///   [`BudgetExhausted`](crate::BudgetExhausted) as the status's source. Nothing inside
 ///   the layer is called.
 /// - None, or one that the grammar does not allow (`82f`, nine digits): no budget. No deadline is
 ///   not a long one.
@@ -201,8 +201,11 @@ impl<S: NamedService> NamedService for OpenBudget<S> {
 }
 
 impl From<Refused> for Status {
-    fn from(Refused { left, exhausted }: Refused) -> Self {
-        let message = format!("no time for the handler: {left} left of the caller's deadline");
+    fn from(Refused { left, margin, exhausted }: Refused) -> Self {
+        let method = &exhausted.method;
+        let message = format!(
+            "no time for {method}: {left} left of the caller's deadline, safety margin {margin}"
+        );
         let mut status = Self::deadline_exceeded(message);
         status.set_source(Arc::new(exhausted));
         status

@@ -22,7 +22,7 @@ use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries};
-use crate::warn::Warning;
+use crate::warn::{Given, Warning};
 use crate::wire::timeout::{self, Timeout};
 use crate::{CallOptions, Snapshots};
 
@@ -158,7 +158,8 @@ impl<S> Resilient<S> {
     fn admit(&self, method: &Arc<Method>, request: &mut Request<Body>) -> Result<Admitted, Status> {
         let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
         let now = TokioClock.now();
-        let deadline = method.policy.deadline(now, callers_deadline(now, request));
+        let deadline =
+            method.policy.deadline(now, callers_deadline(now, request, &self.settings.warned));
         if deadline.is_over(now) {
             // Zero is not none: nothing is sent.
             let method = Arc::clone(&method.path);
@@ -252,7 +253,7 @@ fn method_path(request: &Request<Body>) -> &str {
 }
 
 /// Takes the caller's own timeout out of the request: each attempt gets what is left.
-fn callers_deadline(now: Instant, request: &mut Request<Body>) -> Deadline {
+fn callers_deadline(now: Instant, request: &mut Request<Body>, warned: &Given) -> Deadline {
     let timeout = timeout::read(request.headers());
     match timeout {
         Timeout::Absent => return Deadline::NONE,
@@ -261,6 +262,15 @@ fn callers_deadline(now: Instant, request: &mut Request<Body>) -> Deadline {
     request.headers_mut().remove(timeout::GRPC_TIMEOUT);
     match timeout {
         Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
+        Timeout::Malformed if warned.first(Warning::MalformedTimeout) => {
+            tracing::warn!(
+                target: "evenkeel",
+                method = request.uri().path(),
+                "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
+                 left out, and the call has the configured timeout alone",
+            );
+            Deadline::NONE
+        }
         Timeout::Absent | Timeout::Malformed => Deadline::NONE,
     }
 }

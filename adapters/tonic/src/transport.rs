@@ -45,11 +45,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// let source = status.source().and_then(|source| source.downcast_ref::<TransportError>());
 /// assert!(source.is_some_and(|error| error.sent().nothing_executed()));
 /// ```
-#[derive(Debug)]
 pub struct TransportError {
     code: Code,
     sent: Sent,
-    source: BoxError,
+    pub(crate) source: BoxError,
 }
 
 impl TransportError {

@@ -2,10 +2,12 @@
 //! accepts is all that a machine may meet.
 
 use core::hash::Hash;
+use core::hint::black_box;
 
 use evenkeel_core::{
-    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, LastN, RetryPolicy,
-    ThrottlePolicy, TimeWindow, Trip,
+    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, EjectionPolicy,
+    FailurePercentage, HealthPolicy, LastN, OutlierPolicy, ReconnectPolicy, RetryPolicy, Rung,
+    SuccessRate, ThrottlePolicy, TimeWindow, Trip,
 };
 
 use crate::{Any, any};
@@ -41,6 +43,20 @@ impl Any for CallPolicy {
             .and_then(|policy| CallPolicy::with_attempt_timeout(policy, any()))
             .and_then(|policy| CallPolicy::with_short_slice(policy, any()))
             .and_then(|policy| CallPolicy::with_hedge_after(policy, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for ReconnectPolicy {
+    fn any() -> Self {
+        static LADDER: [Rung; 2] = [Rung::reset_peripheral(3), Rung::reboot(5)];
+        ReconnectPolicy::with_splay(ReconnectPolicy::DEFAULT, any())
+            .and_then(|policy| ReconnectPolicy::with_backoff(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_stable_after(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_dial_timeout(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_max_hint(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_give_up_after(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_ladder(policy, black_box(&LADDER)))
             .unwrap_or_default()
     }
 }
@@ -104,5 +120,41 @@ impl Any for TimeWindow {
 impl<A: Any, B: Any> Any for AnyOf<A, B> {
     fn any() -> Self {
         Self { first: any(), second: any() }
+    }
+}
+
+impl Any for HealthPolicy {
+    fn any() -> Self {
+        let policy = HealthPolicy::with_unimplemented(HealthPolicy::DEFAULT, any());
+        HealthPolicy::with_interval(policy, any())
+            .and_then(|policy| HealthPolicy::with_timeout(policy, any()))
+            .and_then(|policy| HealthPolicy::with_max_backoff(policy, any()))
+            .and_then(|policy| HealthPolicy::with_counts(policy, any(), any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for OutlierPolicy {
+    fn any() -> Self {
+        let policy = OutlierPolicy::with_quarantine(OutlierPolicy::DEFAULT, any());
+        let policy = policy.unwrap_or(OutlierPolicy::OFF);
+        if any() { OutlierPolicy::with_ejection(policy, any()) } else { policy }
+    }
+}
+
+impl Any for EjectionPolicy {
+    fn any() -> Self {
+        let mut policy = EjectionPolicy::without_success_rate(EjectionPolicy::DEFAULT);
+        policy = EjectionPolicy::without_failure_percentage(policy);
+        if let Ok(rule) = SuccessRate::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_success_rate(policy, rule);
+        }
+        if let Ok(rule) = FailurePercentage::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_failure_percentage(policy, rule);
+        }
+        EjectionPolicy::with_interval(policy, any())
+            .and_then(|policy| EjectionPolicy::with_times(policy, any(), any()))
+            .and_then(|policy| EjectionPolicy::with_max_percent(policy, any()))
+            .unwrap_or_default()
     }
 }

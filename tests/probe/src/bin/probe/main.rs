@@ -9,6 +9,8 @@
 mod breaker;
 mod budget;
 mod call;
+mod health;
+mod reconnect;
 mod table;
 mod text;
 mod values;
@@ -26,6 +28,8 @@ extern "C" fn _start() -> ! {
         breaker::reach();
         table::reach();
         call::reach();
+        health::reach();
+        reconnect::reach();
         text::reach();
         #[cfg(any(feature = "control-index", feature = "control-overflow"))]
         control::reach();

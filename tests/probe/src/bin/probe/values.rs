@@ -136,7 +136,7 @@ fn backoff() {
 }
 
 /// A generator of the user's own, that gives any number.
-struct Shaken;
+pub(crate) struct Shaken;
 
 impl Random for Shaken {
     fn next_u32(&mut self) -> u32 {
@@ -151,7 +151,10 @@ fn events() {
         0 => Event::from(transition),
         1 => Event::from(any::<evenkeel_core::BudgetExhausted>()),
         2 => Event::from(any::<evenkeel_core::Next>()),
+        4 => Event::from(any::<evenkeel_core::Setback>()),
         3 => Event::from(any::<evenkeel_core::Rejected>()),
+        4 => Event::from(any::<evenkeel_core::HealthChange>()),
+        5 => Event::from(any::<evenkeel_core::OutlierChange>()),
         _ => Event::from(any::<evenkeel_core::StopReason>()),
     };
     derived(&event);
