@@ -2,6 +2,7 @@
 //! before an outage does.
 pub mod models;
 pub mod presets;
+pub mod spec;
 pub mod validate;
 
 mod agenda;

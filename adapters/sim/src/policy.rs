@@ -7,7 +7,7 @@
 use core::time::Duration;
 
 use evenkeel_core::{
-    Backoff, BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Jitter, LastN, RetryPolicy,
+    AnyOf, Backoff, BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Jitter, LastN, RetryPolicy,
     ThrottlePolicy, TimeWindow,
 };
 
@@ -35,10 +35,14 @@ pub enum Guard {
     Consecutive(BreakerPolicy),
     /// The core's breaker, a share of the last calls.
     LastN(BreakerPolicy<LastN>),
+    /// The core's breaker, a share of the last calls that failed or were slow.
+    LastNs(BreakerPolicy<AnyOf<LastN, LastN>>),
     /// Nothing.
     None,
     /// The core's breaker, a share of the last seconds.
     TimeWindow(BreakerPolicy<TimeWindow>),
+    /// The core's breaker, a share of the last seconds that failed or were slow.
+    TimeWindows(BreakerPolicy<AnyOf<TimeWindow, TimeWindow>>),
 }
 
 /// What bounds retries. One for each client.

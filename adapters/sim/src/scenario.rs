@@ -6,6 +6,7 @@
 use evenkeel_core::Micros;
 
 use crate::Unfit;
+use crate::plot::short;
 
 /// A fleet of clients, one server, one fault, over a span of virtual time.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,8 +192,10 @@ impl Scenario {
         let calls = self.offered() * span as f64 / 1e6 * f64::from(self.fleet.layers);
         if calls > MOST_CALLS {
             let why = format!(
-                "{calls:.1e} calls are more than the {MOST_CALLS:.0e} a run may have; lower the \
-                 rate or shorten the run: results depend on load over capacity, not on either alone"
+                "{} calls are more than the {} a run may have; lower the rate or shorten the run: \
+                 results depend on load over capacity, not on either alone",
+                short(calls),
+                short(MOST_CALLS)
             );
             return Err(Unfit::new("fleet.rate", why));
         }

@@ -87,11 +87,8 @@ impl Batch {
     }
 
     fn quantile(&self, percent: usize) -> Option<u32> {
-        let mut times: Vec<u64> =
-            self.runs.iter().map(|run| run.recovery.map_or(u64::MAX, u64::from)).collect();
-        times.sort_unstable();
-        let rank = (times.len() * percent).div_ceil(100).max(1) - 1;
-        times.get(rank).and_then(|time| u32::try_from(*time).ok())
+        let times = self.runs.iter().map(|run| run.recovery.map_or(u64::MAX, u64::from));
+        u32::try_from(quantile(&times.collect::<Vec<_>>(), percent)).ok()
     }
 }
 
@@ -107,6 +104,16 @@ pub(crate) fn recovery(seconds: &[Second], end: usize) -> Option<u32> {
         }
     }
     None
+}
+
+/// The smallest value that at least so many per cent do not exceed; `u64::MAX` of nothing.
+///
+/// By counting: there are a few hundred at most, and sorting is a good part of the engine's size.
+pub(crate) fn quantile(values: &[u64], percent: usize) -> u64 {
+    let enough = (values.len() * percent).div_ceil(100).max(1);
+    let reaches =
+        |candidate: &&u64| values.iter().filter(|value| value <= candidate).count() >= enough;
+    values.iter().filter(reaches).min().copied().unwrap_or(u64::MAX)
 }
 
 fn share(part: f64, whole: f64) -> f64 {

@@ -34,8 +34,8 @@ fn is_well_formed(svg: &str) -> bool {
 fn every_policy_has_five_pictures_without_a_number_missing() {
     let scenario = scenario();
     for preset in PRESETS {
-        let record = run(&scenario, &preset.policy, 1).unwrap();
-        let pictures = figures(&scenario, &preset.policy, &record);
+        let record = run(&scenario, &preset.policy(), 1).unwrap();
+        let pictures = figures(&scenario, &preset.policy(), &record);
         assert_eq!(pictures.len(), 5);
         for figure in pictures {
             assert!(is_well_formed(&figure.svg), "{} of {}", figure.id, preset.name);
@@ -48,7 +48,7 @@ fn every_policy_has_five_pictures_without_a_number_missing() {
 
 #[test]
 fn the_map_is_drawn_whatever_is_in_it() {
-    let policy = named("naive").unwrap().policy;
+    let policy = named("naive").unwrap().policy();
     for cell in [None, Some(0), Some(7), Some(500)] {
         let mut map = Map::new();
         map.cells.fill(cell);
@@ -61,7 +61,7 @@ fn the_map_is_drawn_whatever_is_in_it() {
 #[test]
 fn a_report_needs_nothing_from_outside() {
     let scenario = scenario();
-    let policy = named("naive").unwrap().policy;
+    let policy = named("naive").unwrap().policy();
     let record = run(&scenario, &policy, 1).unwrap();
     let batch = Batch { runs: vec![Summary::of(&record, &scenario)] };
     let report = Report {

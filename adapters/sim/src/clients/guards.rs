@@ -1,8 +1,8 @@
 //! This file knows the clients' breakers, the core's own, and the model that stands in for one.
 
 use evenkeel_core::{
-    BreakerPolicy, CircuitBreaker, Deadline, Instant, LastN, Permit, Refusal, Rejected, Report,
-    TimeWindow, Transition, Trip,
+    AnyOf, BreakerPolicy, CircuitBreaker, Deadline, Instant, LastN, Permit, Refusal, Rejected,
+    Report, TimeWindow, Transition, Trip,
 };
 
 use crate::chance::subseed;
@@ -15,8 +15,10 @@ pub(super) enum Guards {
     Adaptive(Adaptive, Vec<AdaptiveMemory>),
     Consecutive(Breakers<evenkeel_core::Consecutive>),
     LastN(Breakers<LastN>),
+    LastNs(Box<Breakers<AnyOf<LastN, LastN>>>),
     None,
     TimeWindow(Breakers<TimeWindow>),
+    TimeWindows(Box<Breakers<AnyOf<TimeWindow, TimeWindow>>>),
 }
 
 /// The core's breakers, one for each client.
@@ -43,7 +45,13 @@ impl Guards {
                 Self::Consecutive(Breakers::new(rule, jitter, clients, seed))
             }
             Guard::LastN(rule) => Self::LastN(Breakers::new(rule, jitter, clients, seed)),
+            Guard::LastNs(rule) => {
+                Self::LastNs(Box::new(Breakers::new(rule, jitter, clients, seed)))
+            }
             Guard::None => Self::None,
+            Guard::TimeWindows(rule) => {
+                Self::TimeWindows(Box::new(Breakers::new(rule, jitter, clients, seed)))
+            }
             Guard::TimeWindow(rule) => Self::TimeWindow(Breakers::new(rule, jitter, clients, seed)),
         }
     }
@@ -60,6 +68,8 @@ impl Guards {
             Self::None => Ok(Permit::UNTRACKED),
             Self::Consecutive(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::LastN(breakers) => Ok(breakers.admit(now, client, lease)?),
+            Self::LastNs(breakers) => Ok(breakers.admit(now, client, lease)?),
+            Self::TimeWindows(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::TimeWindow(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::Adaptive(rule, each) => {
                 let admitted = each[client].admit(now.as_micros(), rule, chance);
@@ -82,6 +92,8 @@ impl Guards {
             Self::None => (false, None),
             Self::Consecutive(breakers) => breakers.record(now, client, permit, report),
             Self::LastN(breakers) => breakers.record(now, client, permit, report),
+            Self::LastNs(breakers) => breakers.record(now, client, permit, report),
+            Self::TimeWindows(breakers) => breakers.record(now, client, permit, report),
             Self::TimeWindow(breakers) => breakers.record(now, client, permit, report),
             Self::Adaptive(rule, each) => {
                 if report.is_success() {

@@ -51,6 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     match policy.guard {
         Guard::Consecutive(rule) => story.tell(&policy, Some(rule)),
         Guard::LastN(rule) => story.tell(&policy, Some(rule)),
+        Guard::LastNs(rule) => story.tell(&policy, Some(rule)),
+        Guard::TimeWindows(rule) => story.tell(&policy, Some(rule)),
         Guard::TimeWindow(rule) => story.tell(&policy, Some(rule)),
         Guard::None | Guard::Adaptive(_) => story.tell::<Consecutive>(&policy, None),
     }

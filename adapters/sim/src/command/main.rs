@@ -3,6 +3,7 @@
 //! Exit status: 0 when all is well, 1 when a check or an assertion fails, 2 when something could not
 //! be done at all.
 
+mod check;
 mod clock;
 mod compare;
 mod explain;
@@ -27,6 +28,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Args),
     Compare(compare::Args),
     Explain(explain::Args),
     Presets(presets::Args),
@@ -37,6 +39,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Presets(args) => presets::run(&args),

@@ -15,13 +15,13 @@ pub(crate) struct Args {}
 pub(crate) fn run(_: &Args) -> Result<bool, String> {
     println!("The standard outage: 700 calls/s for 390 s, on one processor");
     for name in ["no-retry", "naive", "steady"] {
-        let policy = named(name).map_or(Policy::NO_RETRY, |preset| preset.policy);
+        let policy = named(name).map_or(Policy::NO_RETRY, |preset| preset.policy());
         measure(name, &Scenario::outage(FaultKind::Stall), &policy)?;
     }
     println!("A million devices that reconnect, full jitter from 1 s to 60 s");
     storm();
     println!("As many calls a second as clients, each with a breaker and a throttle");
-    let steady = named("steady").map_or(Policy::NO_RETRY, |preset| preset.policy);
+    let steady = named("steady").map_or(Policy::NO_RETRY, |preset| preset.policy());
     let mut costs = Vec::new();
     for clients in [1_000, 10_000, 100_000, 1_000_000] {
         costs.push(measure(&format!("{clients} clients"), &crowd(clients), &steady)?);

@@ -4,6 +4,7 @@ use evenkeel_core::{Action, Call, Code, Deadline, Instant, Micros, Next, Outcome
 
 use super::Figure;
 use crate::plot::{Chart, Scale, clock, short};
+use crate::summary::quantile;
 use crate::{FaultKind, Policy, Scenario};
 
 /// When an attempt of many equal calls starts, and when the middle one ends.
@@ -38,13 +39,8 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
         chart.row(row + 0.72, &(row as u32 + 1).to_string());
     }
     if has_deadline {
-        let (x, bottom) = (chart.px(deadline), chart.py(rows));
-        chart.draw(&format!(
-            "<path class=\"level\" d=\"M{} 12V{}\"/>",
-            crate::plot::round(x),
-            crate::plot::round(bottom)
-        ));
-        chart.note("end", deadline - end / 150.0, rows - 0.08, "deadline of the call");
+        chart.upright("level", deadline);
+        chart.note("note end", deadline - end / 150.0, rows - 0.08, "deadline of the call");
     }
     chart.name("c1", "the middle call's attempt");
     chart.name("c6", "where 90 % of such attempts start");
@@ -91,17 +87,12 @@ fn attempts(policy: &Policy, at_once: bool) -> Vec<Attempt> {
             ends[number].push(end);
         }
     }
-    let quantile = |times: &[u64], percent: usize| {
-        times.get(times.len() * percent / 100).map_or(0.0, |time| *time as f64 / 1e6)
-    };
-    let mut attempts = Vec::new();
-    for (mut starts, mut ends) in starts.into_iter().zip(ends) {
-        starts.sort_unstable();
-        ends.sort_unstable();
-        let [early, middle, late] = [5, 50, 95].map(|percent| quantile(&starts, percent));
-        attempts.push(Attempt { early, middle, late, end: quantile(&ends, 50) });
-    }
-    attempts
+    let seconds = |times: &[u64], percent| quantile(times, percent) as f64 / 1e6;
+    let attempts = starts.iter().zip(&ends).map(|(starts, ends)| {
+        let [early, middle, late] = [5, 50, 95].map(|percent| seconds(starts, percent));
+        Attempt { early, middle, late, end: seconds(ends, 50) }
+    });
+    attempts.collect()
 }
 
 /// Start and end of each attempt of one call.
@@ -132,7 +123,7 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
     times
 }
 
-const CALLS: u32 = 400;
+const CALLS: u32 = 200;
 const MOST: usize = 12;
 /// For attempts that nothing ends, so that there is something to draw.
 const PATIENCE: Micros = Micros::from_millis(60_000);

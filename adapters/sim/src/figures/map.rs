@@ -5,7 +5,7 @@ use evenkeel_core::Micros;
 
 use super::Figure;
 use crate::chance::ln;
-use crate::plot::{Chart, Scale, percent, round, short};
+use crate::plot::{Chart, Ink, Scale, percent, short};
 use crate::{Budget, FaultKind, Guard, Map, Order, Policy, Scenario};
 
 pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure {
@@ -22,11 +22,10 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
     for (index, cell) in map.cells.iter().enumerate() {
         let (row, column) = (index / map.loads.len(), index % map.loads.len());
         let (x, y) = (map.loads[column] * 100.0, row as f64);
-        let (shade, word) = shade(*cell);
-        let class = if cell.is_some() { format!("cell {shade}") } else { "never".into() };
+        let (class, on, word) = shade(*cell);
         let (left, right) = (x - half * 100.0, x + half * 100.0);
-        chart.block(&class, (left, y), (right, y + 1.0));
-        chart.note(&format!("middle on{}", &shade[1..]), x, y + 0.63, &word);
+        chart.block(class, (left, y), (right, y + 1.0));
+        chart.note(on, x, y + 0.63, &word);
     }
     for (row, length) in map.lengths.iter().enumerate() {
         let word = format!("{} s", short(*length));
@@ -38,9 +37,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
         && load > first
         && load < last
     {
-        let x = round(chart.px(load * 100.0));
-        let (top, bottom) = (round(chart.py(0.0)), round(chart.py(rows)));
-        chart.draw(&format!("<path class=\"line c1\" d=\"M{x} {top}V{bottom}\"/>"));
+        chart.upright("line c1", load * 100.0);
         chart.name("c1", &format!("law: attempts × load = 1 at {}", percent(load)));
     }
     if let Some(points) = trigger(scenario, policy, map) {
@@ -54,21 +51,21 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
 /// A staircase between the cells that recover and those that do not.
 fn boundary(chart: &mut Chart, map: &Map, half: f64) {
     let never = |row: usize, column: usize| map.cells[row * map.loads.len() + column].is_none();
-    let mut path = String::new();
+    let mut path = Ink::new();
     for row in 0..map.lengths.len() {
         for column in 0..map.loads.len() {
             let x = map.loads[column] * 100.0;
             let (left, right) = (chart.px(x - half * 100.0), chart.px(x + half * 100.0));
             let (top, bottom) = (chart.py(row as f64), chart.py(row as f64 + 1.0));
             if column > 0 && never(row, column) != never(row, column - 1) {
-                path += &format!("M{} {}V{}", round(left), round(top), round(bottom));
+                path.s("M").at(left, top).s("V").n(bottom);
             }
             if row > 0 && never(row, column) != never(row - 1, column) {
-                path += &format!("M{} {}H{}", round(left), round(top), round(right));
+                path.s("M").at(left, top).s("H").n(right);
             }
         }
     }
-    chart.draw(&format!("<path class=\"line ink bold\" d=\"{path}\"/>"));
+    chart.ink().s("<path class=\"line ink bold\" d=\"").s(path.as_str()).s("\"/>");
 }
 
 /// The load from which on a server that executes dead work cannot recover: with unlimited retries,
@@ -118,17 +115,20 @@ fn conclusion(map: &Map) -> String {
     }
 }
 
-/// The shade of a cell, and what stands in it.
-fn shade(seconds: Option<u32>) -> (&'static str, String) {
-    let Some(seconds) = seconds else { return ("mx", "never".into()) };
-    let shade = match seconds {
-        0..=1 => "m0",
-        2..=5 => "m1",
-        6..=15 => "m2",
-        16..=30 => "m3",
-        31..=60 => "m4",
-        61..=120 => "m5",
-        _ => "m6",
+/// The shade of a cell, that of its words, and the words.
+fn shade(seconds: Option<u32>) -> (&'static str, &'static str, String) {
+    let Some(seconds) = seconds else { return ("never", LIGHT, "never".into()) };
+    let (shade, on) = match seconds {
+        0..=1 => ("cell m0", DARK),
+        2..=5 => ("cell m1", DARK),
+        6..=15 => ("cell m2", DARK),
+        16..=30 => ("cell m3", DARK),
+        31..=60 => ("cell m4", DARK),
+        61..=120 => ("cell m5", LIGHT),
+        _ => ("cell m6", LIGHT),
     };
-    (shade, seconds.to_string())
+    (shade, on, short(f64::from(seconds)))
 }
+
+const DARK: &str = "on dark middle";
+const LIGHT: &str = "on light middle";

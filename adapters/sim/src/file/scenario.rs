@@ -1,22 +1,12 @@
 //! This file knows a scenario's file: sections of fleet, server and fault, and which policy.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evenkeel_core::Micros;
 use serde::Deserialize;
 
-use super::{Span, read};
-use crate::presets::{PRESETS, named};
-use crate::{Arrivals, Fault, FaultKind, Law, Order, Policy, Scenario};
-
-/// A policy with the name it was asked for by.
-#[derive(Clone, Debug)]
-pub struct Named {
-    /// A preset's name, or the file's.
-    pub name: String,
-    /// The policy.
-    pub policy: Policy,
-}
+use super::{Named, Span, read, read_policy};
+use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario};
 
 /// A scenario as it stands in a file.
 #[derive(Clone, Debug)]
@@ -236,24 +226,4 @@ impl RawFault {
         fault.start = self.start.map_or(fault.start, |span| span.0);
         fault.length = self.length.map_or(fault.length, |span| span.0);
     }
-}
-
-/// A preset by its name, or a policy's file, which is looked for in `folder`.
-///
-/// # Errors
-///
-/// A text that says which presets there are, or what is wrong with the file.
-pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
-    if let Some(preset) = named(name) {
-        return Ok(Named { name: name.into(), policy: preset.policy });
-    }
-    let path: PathBuf = folder.join(name);
-    if path.extension().is_none() && !path.exists() {
-        let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        return Err(format!(
-            "policy: there is no preset called \"{name}\", and no such file; presets are {}",
-            known.join(", ")
-        ));
-    }
-    Err(format!("policy: {} cannot be read yet", path.display()))
 }

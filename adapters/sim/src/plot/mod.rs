@@ -4,13 +4,13 @@
 //! Ito's, which colour-blind people tell apart, and lines differ in their dashes as well. Numbers
 //! are printed from integers: the same on every platform, and small in wasm.
 
+mod ink;
 mod number;
 mod scale;
 
-pub(crate) use number::{clock, percent, round, short};
+pub(crate) use ink::Ink;
+pub(crate) use number::{clock, percent, short};
 pub(crate) use scale::Scale;
-
-use core::fmt::Write as _;
 
 /// The look of a standalone chart, and of a page that shows several.
 pub(crate) const STYLE: &str = include_str!("style.css");
@@ -21,7 +21,7 @@ pub(crate) struct Chart {
     y: Scale,
     x_name: &'static str,
     y_name: &'static str,
-    body: String,
+    body: Ink,
     legend: Vec<(&'static str, String)>,
     height: f64,
 }
@@ -34,7 +34,7 @@ impl Chart {
         y: Scale,
         y_name: &'static str,
     ) -> Self {
-        Self { x, y, x_name, y_name, body: String::new(), legend: Vec::new(), height: HEIGHT }
+        Self { x, y, x_name, y_name, body: Ink::new(), legend: Vec::new(), height: HEIGHT }
     }
 
     /// Higher than usual.
@@ -50,26 +50,29 @@ impl Chart {
         name: &str,
         points: impl IntoIterator<Item = (f64, f64)>,
     ) {
-        let mut path = String::new();
+        self.body.s("<path class=\"line ").s(class).s("\" d=\"");
+        let mut command = "M";
         for (x, y) in points {
-            let command = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{command}{} {}", round(self.px(x)), round(self.py(y)));
+            let (x, y) = (self.px(x), self.py(y));
+            self.body.s(command).at(x, y);
+            command = "L";
         }
-        self.draw(&format!("<path class=\"line {class}\" d=\"{path}\"/>"));
+        self.body.s("\"/>");
         self.name(class, name);
     }
 
     /// An area between two lines over the same places.
     pub(crate) fn area(&mut self, class: &'static str, name: &str, points: &[(f64, f64, f64)]) {
-        let mut path = String::new();
-        for (x, _, high) in points {
-            let command = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{command}{} {}", round(self.px(*x)), round(self.py(*high)));
+        self.body.s("<path class=\"area ").s(class).s("\" d=\"");
+        let there = points.iter().map(|(x, _, high)| (*x, *high));
+        let back = points.iter().rev().map(|(x, low, _)| (*x, *low));
+        let mut command = "M";
+        for (x, y) in there.chain(back) {
+            let (x, y) = (self.px(x), self.py(y));
+            self.body.s(command).at(x, y);
+            command = "L";
         }
-        for (x, low, _) in points.iter().rev() {
-            let _ = write!(path, "L{} {}", round(self.px(*x)), round(self.py(*low)));
-        }
-        self.draw(&format!("<path class=\"area {class}\" d=\"{path}Z\"/>"));
+        self.body.s("Z\"/>");
         self.name(class, name);
     }
 
@@ -77,14 +80,8 @@ impl Chart {
     pub(crate) fn block(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (left, right) = order(self.px(from.0), self.px(to.0));
         let (top, bottom) = order(self.py(from.1), self.py(to.1));
-        let (width, height) = (right - left, bottom - top);
-        self.draw(&format!(
-            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            round(left),
-            round(top),
-            round(width),
-            round(height)
-        ));
+        let ink = self.body.s("<rect class=\"").s(class).s("\" x=\"").n(left).s("\" y=\"").n(top);
+        ink.s("\" width=\"").n(right - left).s("\" height=\"").n(bottom - top).s("\"/>");
     }
 
     /// The whole height between two places on the x axis, with a word at its top.
@@ -92,56 +89,38 @@ impl Chart {
         let (low, high) = (self.y.first(), self.y.last());
         self.block("fault", (from, low), (to, high));
         let at = self.px(from).max(LEFT) + 4.0;
-        self.draw(&format!(
-            "<text class=\"note\" x=\"{}\" y=\"{}\">{}</text>",
-            round(at),
-            round(TOP + 11.0),
-            escape(word)
-        ));
+        text(&mut self.body, "note", at, TOP + 11.0, word);
     }
 
     /// A level, with its name at the right end.
     pub(crate) fn level(&mut self, y: f64, word: &str) {
-        let at = round(self.py(y));
-        self.draw(&format!(
-            "<path class=\"level\" d=\"M{} {at}H{}\"/><text class=\"note end\" x=\"{}\" y=\"{}\">{}</text>",
-            round(LEFT),
-            round(RIGHT),
-            round(RIGHT - 4.0),
-            round(self.py(y) - 4.0),
-            escape(word)
-        ));
+        let at = self.py(y);
+        self.body.s("<path class=\"level\" d=\"M").at(LEFT, at).s("H").n(RIGHT).s("\"/>");
+        text(&mut self.body, "note end", RIGHT - 4.0, at - 4.0, word);
+    }
+
+    /// A place on the x axis, over the whole height.
+    pub(crate) fn upright(&mut self, class: &str, x: f64) {
+        let (x, bottom) = (self.px(x), self.bottom());
+        self.body.s("<path class=\"").s(class).s("\" d=\"M").at(x, TOP).s("V").n(bottom).s("\"/>");
     }
 
     /// Words at a place.
     pub(crate) fn note(&mut self, class: &str, x: f64, y: f64, words: &str) {
-        self.draw(&format!(
-            "<text class=\"note {class}\" x=\"{}\" y=\"{}\">{}</text>",
-            round(self.px(x)),
-            round(self.py(y)),
-            escape(words)
-        ));
+        let (x, y) = (self.px(x), self.py(y));
+        text(&mut self.body, class, x, y, words);
     }
 
     /// The name of a row, left of the axis.
     pub(crate) fn row(&mut self, y: f64, words: &str) {
-        self.draw(&format!(
-            "<text class=\"tick end\" x=\"{}\" y=\"{}\">{}</text>",
-            round(LEFT - 7.0),
-            round(self.py(y)),
-            escape(words)
-        ));
+        let y = self.py(y);
+        text(&mut self.body, "tick end", LEFT - 7.0, y, words);
     }
 
     /// Words in the middle, for a chart with nothing to show.
     pub(crate) fn nothing(&mut self, words: &str) {
-        let (x, y) = ((LEFT + RIGHT) / 2.0, (TOP + self.bottom()) / 2.0);
-        self.draw(&format!(
-            "<text class=\"note middle\" x=\"{}\" y=\"{}\">{}</text>",
-            round(x),
-            round(y),
-            escape(words)
-        ));
+        let y = (TOP + self.bottom()) / 2.0;
+        text(&mut self.body, "note middle", MIDDLE, y, words);
     }
 
     /// An entry of the legend for what has no line.
@@ -151,9 +130,9 @@ impl Chart {
         }
     }
 
-    /// A finished fragment in the chart's own coordinates.
-    pub(crate) fn draw(&mut self, fragment: &str) {
-        self.body.push_str(fragment);
+    /// Where more may be drawn, in the chart's own coordinates.
+    pub(crate) const fn ink(&mut self) -> &mut Ink {
+        &mut self.body
     }
 
     /// Where a value of the x axis is, in pixels.
@@ -168,112 +147,72 @@ impl Chart {
 
     /// The whole as SVG; `title` is what a screen reader says.
     pub(crate) fn finish(self, title: &str) -> String {
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" \
-             aria-label=\"{}\">",
-            round(WIDTH),
-            round(self.height),
-            escape(title)
-        );
-        self.grid(&mut svg);
-        svg.push_str(&self.body);
-        self.axes(&mut svg);
+        let mut svg = Ink::new();
+        svg.s("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ").at(WIDTH, self.height);
+        svg.s("\" role=\"img\" aria-label=\"").e(title).s("\">");
+        let marks = self.y.ticks();
+        for (y, _) in &marks {
+            svg.s("<path class=\"grid\" d=\"M").at(LEFT, self.py(*y)).s("H").n(RIGHT).s("\"/>");
+        }
+        svg.s(self.body.as_str());
+        self.axes(&mut svg, &marks);
         self.keys(&mut svg);
-        svg.push_str("</svg>");
-        svg
+        svg.s("</svg>");
+        svg.into_string()
     }
 
     fn bottom(&self) -> f64 {
         self.height - BELOW
     }
 
-    fn grid(&self, svg: &mut String) {
-        for (y, _) in self.y.ticks() {
-            let at = round(self.py(y));
-            let _ =
-                write!(svg, "<path class=\"grid\" d=\"M{} {at}H{}\"/>", round(LEFT), round(RIGHT));
-        }
-    }
-
-    fn axes(&self, svg: &mut String) {
+    fn axes(&self, svg: &mut Ink, marks: &[(f64, String)]) {
         let (bottom, middle) = (self.bottom(), (self.bottom() + TOP) / 2.0);
-        let _ = write!(
-            svg,
-            "<path class=\"axis\" d=\"M{} {}V{}H{}\"/>",
-            round(LEFT),
-            round(TOP),
-            round(bottom),
-            round(RIGHT)
-        );
+        svg.s("<path class=\"axis\" d=\"M").at(LEFT, TOP).s("V").n(bottom).s("H").n(RIGHT);
+        for (x, _) in self.x.ticks() {
+            svg.s("M").at(self.px(x), bottom).s("v4");
+        }
+        svg.s("\"/>");
         for (x, word) in self.x.ticks() {
-            let at = round(self.px(x));
-            let _ = write!(
-                svg,
-                "<path class=\"axis\" d=\"M{at} {}v4\"/><text class=\"tick middle\" x=\"{at}\" y=\"{}\">{word}</text>",
-                round(bottom),
-                round(bottom + 17.0)
-            );
+            text(svg, "tick middle", self.px(x), bottom + 17.0, &word);
         }
-        for (y, word) in self.y.ticks() {
-            let _ = write!(
-                svg,
-                "<text class=\"tick end\" x=\"{}\" y=\"{}\">{word}</text>",
-                round(LEFT - 7.0),
-                round(self.py(y) + 4.0)
-            );
+        for (y, word) in marks {
+            text(svg, "tick end", LEFT - 7.0, self.py(*y) + 4.0, word);
         }
-        let _ = write!(
-            svg,
-            "<text class=\"unit middle\" x=\"{}\" y=\"{}\">{}</text>\
-             <text class=\"unit middle\" transform=\"rotate(-90 14 {m})\" x=\"14\" y=\"{m}\">{}</text>",
-            round((LEFT + RIGHT) / 2.0),
-            round(bottom + 35.0),
-            escape(self.x_name),
-            escape(self.y_name),
-            m = round(middle)
-        );
+        text(svg, "unit middle", MIDDLE, bottom + 35.0, self.x_name);
+        svg.s("<g transform=\"rotate(-90 14 ").n(middle).s(")\">");
+        text(svg, "unit middle", 14.0, middle, self.y_name);
+        svg.s("</g>");
     }
 
     /// The legend, in rows under the chart.
-    fn keys(&self, svg: &mut String) {
+    fn keys(&self, svg: &mut Ink) {
         let (mut x, mut y) = (LEFT, self.height - 12.0);
-        let widths: Vec<f64> =
-            self.legend.iter().map(|(_, name)| 34.0 + 6.6 * name.chars().count() as f64).collect();
-        if widths.iter().sum::<f64>() > RIGHT - LEFT {
+        let width = |name: &str| 34.0 + 6.6 * name.chars().count() as f64;
+        if self.legend.iter().map(|(_, name)| width(name)).sum::<f64>() > RIGHT - LEFT {
             y -= 9.0;
         }
-        for ((class, name), width) in self.legend.iter().zip(widths) {
-            if x + width > RIGHT {
+        for (class, name) in &self.legend {
+            if x + width(name) > RIGHT {
                 x = LEFT;
                 y += 15.0;
             }
-            let _ = write!(
-                svg,
-                "<path class=\"line key {class}\" d=\"M{} {}h18\"/><text class=\"tick\" x=\"{}\" y=\"{}\">{}</text>",
-                round(x),
-                round(y - 4.0),
-                round(x + 23.0),
-                round(y),
-                escape(name)
-            );
-            x += width;
+            svg.s("<path class=\"line key ").s(class).s("\" d=\"M").at(x, y - 4.0).s("h18\"/>");
+            text(svg, "tick", x + 23.0, y, name);
+            x += width(name);
         }
     }
 }
 
-/// Text for SVG and HTML.
+/// Text for HTML.
 pub(crate) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
+    let mut safe = Ink::new();
+    safe.e(text);
+    safe.into_string()
+}
+
+fn text(ink: &mut Ink, class: &str, x: f64, y: f64, words: &str) {
+    ink.s("<text class=\"").s(class).s("\" x=\"").n(x).s("\" y=\"").n(y).s("\">").e(words);
+    ink.s("</text>");
 }
 
 fn order(a: f64, b: f64) -> (f64, f64) {
@@ -284,6 +223,7 @@ const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 744.0;
+const MIDDLE: f64 = (LEFT + RIGHT) / 2.0;
 const TOP: f64 = 12.0;
 /// Room for ticks, the axis' name and the legend.
 const BELOW: f64 = 78.0;

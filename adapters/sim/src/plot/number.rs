@@ -1,76 +1,98 @@
 //! This file knows how numbers are printed: from integers, so that every platform agrees.
 
-/// To a tenth: pixels.
-pub(crate) fn round(value: f64) -> String {
-    decimals(value, 1)
-}
-
 /// As few digits as a reader needs: 12k, 700, 4.2, 0.05.
 pub(crate) fn short(value: f64) -> String {
     let size = if value < 0.0 { -value } else { value };
-    match size {
-        size if size >= 1e9 => format!("{}G", trimmed(value / 1e9, 1)),
-        size if size >= 1e6 => format!("{}M", trimmed(value / 1e6, 1)),
-        size if size >= 1e4 => format!("{}k", trimmed(value / 1e3, 1)),
-        size if size >= 100.0 => trimmed(value, 0),
-        size if size >= 10.0 => trimmed(value, 1),
-        size if size >= 0.1 => trimmed(value, 2),
-        _ => trimmed(value, 3),
-    }
+    let (unit, digits, name) = match size {
+        size if size >= 1e9 => (1e9, 1, "G"),
+        size if size >= 1e6 => (1e6, 1, "M"),
+        size if size >= 1e4 => (1e3, 1, "k"),
+        size if size >= 100.0 => (1.0, 0, ""),
+        size if size >= 10.0 => (1.0, 1, ""),
+        size if size >= 0.1 => (1.0, 2, ""),
+        _ => (1.0, 3, ""),
+    };
+    let mut text = String::new();
+    push_trimmed(&mut text, value / unit, digits);
+    text.push_str(name);
+    text
 }
 
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
-    let digits = if value > 0.0 && value < 10.0 { 1 } else { 0 };
-    format!("{} %", trimmed(value, digits))
+    let mut text = String::new();
+    push_trimmed(&mut text, value, if value > 0.0 && value < 10.0 { 1 } else { 0 });
+    text.push_str(" %");
+    text
 }
 
 /// A span in seconds, in the unit a reader would choose.
 pub(crate) fn clock(seconds: f64) -> String {
-    if seconds < 0.001 && seconds > 0.0 {
-        return format!("{} µs", short(seconds * 1e6));
-    }
-    if seconds < 1.0 && seconds > 0.0 {
-        return format!("{} ms", short(seconds * 1e3));
-    }
-    format!("{} s", short(seconds))
-}
-
-/// With at most this many decimals, and no zeros at the end.
-fn trimmed(value: f64, digits: u32) -> String {
-    let mut text = decimals(value, digits);
-    if text.contains('.') {
-        while text.ends_with('0') {
-            text.pop();
-        }
-        if text.ends_with('.') {
-            text.pop();
-        }
-    }
+    let (unit, name) = match seconds {
+        seconds if seconds > 0.0 && seconds < 0.001 => (1e6, " µs"),
+        seconds if seconds > 0.0 && seconds < 1.0 => (1e3, " ms"),
+        _ => (1.0, " s"),
+    };
+    let mut text = short(seconds * unit);
+    text.push_str(name);
     text
 }
 
+/// To a tenth: pixels.
+pub(crate) fn push_tenths(text: &mut String, value: f64) {
+    push_decimals(text, value, 1);
+}
+
+/// With at most this many decimals, and no zeros at the end.
+fn push_trimmed(text: &mut String, value: f64, digits: u32) {
+    push_decimals(text, value, digits);
+    if digits > 0 {
+        let kept = text.trim_end_matches('0').trim_end_matches('.').len();
+        text.truncate(kept);
+    }
+}
+
 /// With exactly this many decimals.
-fn decimals(value: f64, digits: u32) -> String {
-    let unit = 10u64.pow(digits);
+fn push_decimals(text: &mut String, value: f64, digits: u32) {
+    let mut unit = 1;
+    for _ in 0..digits {
+        unit *= 10;
+    }
     let size = if value < 0.0 { -value } else { value };
     let units = (size * unit as f64 + 0.5) as u64;
-    let sign = if value < 0.0 && units > 0 { "-" } else { "" };
-    if digits == 0 {
-        return format!("{sign}{units}");
+    if value < 0.0 && units > 0 {
+        text.push('-');
     }
-    let (whole, rest) = (units / unit, units % unit);
-    format!("{sign}{whole}.{rest:0width$}", width = digits as usize)
+    push_whole(text, units / unit);
+    if digits > 0 {
+        text.push('.');
+        while unit > 1 {
+            unit /= 10;
+            text.push(char::from(b'0' + (units / unit % 10) as u8));
+        }
+    }
+}
+
+fn push_whole(text: &mut String, number: u64) {
+    if number >= 10 {
+        push_whole(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{clock, percent, round, short};
+    use super::{clock, percent, push_tenths, short};
 
     #[test]
     fn numbers_are_short_and_right() {
-        assert_eq!(round(-0.04), "0.0");
+        let round = |value| {
+            let mut text = String::new();
+            push_tenths(&mut text, value);
+            text
+        };
+        assert_eq!([round(-0.04), round(-3.06), round(744.0)], ["0.0", "-3.1", "744.0"]);
         assert_eq!(
             [short(0.0), short(0.05), short(4.2), short(699.6)],
             ["0", "0.05", "4.2", "700"]

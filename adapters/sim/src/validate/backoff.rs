@@ -89,4 +89,4 @@ pub(super) fn orderings(machines: &Machines) -> Vec<Row> {
 }
 
 const SIZES: [u32; 2] = [100, 190];
-const REPETITIONS: u64 = 60;
+const REPETITIONS: u64 = 30;
