@@ -78,9 +78,9 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → health, outlier, balance → call → event`. Of the code only [`rng`] is
-//! public as a module; everything else is re-exported here. [`docs::driving`] says how to write a
-//! driver, with async or without a heap.
+//! window → retry, throttle, breaker → table, pick → health, outlier, balance → call → event`. Of the
+//! code only [`rng`] is public as a module; everything else is re-exported here. [`docs::driving`]
+//! says how to write a driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
