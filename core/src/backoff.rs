@@ -11,6 +11,7 @@
 
 use core::time::Duration;
 
+use crate::linked::Linked;
 use crate::num::{grown_q16, share_to_q16, thousandths_to_q16, times_q16, widen, widen16};
 use crate::rng::scale;
 use crate::{Invalid, Micros, Random};
@@ -57,6 +58,8 @@ pub struct Backoff {
     /// 16.16 fixed point.
     multiplier: u32,
     shape: Shape,
+    grown: Linked<fn(u64, u32) -> u64>,
+    range: Linked<fn(&Self, Step) -> Range>,
 }
 
 /// [`Jitter`] as it is computed with: the share as a 16.16 fraction.
@@ -78,6 +81,16 @@ pub struct Growth(u64);
 impl Growth {
     /// Before the first delay.
     pub const START: Self = Self(0);
+
+    /// Grown to `delay`, for schedules of other shapes.
+    pub(crate) const fn after(delay: Micros) -> Self {
+        Self(delay.as_micros())
+    }
+
+    /// What it has grown to, zero before the first delay.
+    pub(crate) const fn last(self) -> Micros {
+        Micros::from_micros(self.0)
+    }
 }
 
 impl Backoff {
@@ -87,6 +100,8 @@ impl Backoff {
         max: Micros::from_millis(10_000),
         multiplier: 2 << 16,
         shape: Shape::Proportional { thousandths: 100, share: 6_553 },
+        grown: Linked(doubled),
+        range: Linked(Self::proportional),
     };
     /// gRPC's `connection-backoff.md`: 1 s, × 1.6, at most 120 s, ±20 %.
     pub const CONNECTION: Self = Self {
@@ -94,6 +109,8 @@ impl Backoff {
         max: Micros::from_millis(120_000),
         multiplier: thousandths_to_q16(1_600),
         shape: Shape::Proportional { thousandths: 200, share: share_to_q16(200) },
+        grown: Linked(grown_q16),
+        range: Linked(Self::proportional),
     };
 
     /// Doubling from `initial` to at most `max`, ±10 %.
@@ -128,6 +145,7 @@ impl Backoff {
             return Err(Invalid::new("backoff.multiplier", widen(thousandths), "/1000", rule));
         }
         self.multiplier = thousandths_to_q16(thousandths);
+        self.grown = Linked(if thousandths == 2_000 { doubled } else { grown_q16 });
         Ok(self)
     }
 
@@ -137,20 +155,23 @@ impl Backoff {
     ///
     /// Refuses a proportional share above 1000 thousandths: delays would be negative.
     pub const fn with_jitter(mut self, jitter: Jitter) -> Result<Self, Invalid> {
-        self.shape = match jitter {
-            Jitter::Decorrelated => Shape::Decorrelated,
-            Jitter::Equal => Shape::Equal,
-            Jitter::Full => Shape::Full,
-            Jitter::None => Shape::None,
+        let (shape, range): (Shape, fn(&Self, Step) -> Range) = match jitter {
+            Jitter::Decorrelated => (Shape::Decorrelated, Self::decorrelated),
+            Jitter::Equal => (Shape::Equal, Self::equal),
+            Jitter::Full => (Shape::Full, Self::full),
+            Jitter::None => (Shape::None, Self::none),
             Jitter::Proportional(thousandths) => {
                 if thousandths > 1_000 {
                     let rule = "must be from 0 to 1000, in thousandths of the delay";
                     let value = widen16(thousandths);
                     return Err(Invalid::new("backoff.jitter", value, "/1000", rule));
                 }
-                Shape::Proportional { thousandths, share: share_to_q16(thousandths) }
+                let share = share_to_q16(thousandths);
+                (Shape::Proportional { thousandths, share }, Self::proportional)
             }
         };
+        self.shape = shape;
+        self.range = Linked(range);
         Ok(self)
     }
 
@@ -178,31 +199,67 @@ impl Backoff {
     /// The next delay; moves `growth` one step on and draws at most one random number.
     pub fn next_delay(&self, growth: &mut Growth, rng: &mut impl Random) -> Micros {
         let cap = self.max.as_micros();
-        let initial = self.initial.as_micros();
         let last = growth.0;
-        let grown = if last == 0 { initial } else { grown_q16(last, self.multiplier) };
-        let raw = grown.min(cap);
-        let (low, high) = match self.shape {
-            Shape::None => {
-                growth.0 = raw;
-                return Micros::from_micros(raw);
-            }
-            Shape::Full => (0, raw),
-            Shape::Equal => (raw.wrapping_sub(raw >> 1), raw),
-            Shape::Proportional { share, .. } => {
-                let side = times_q16(raw, share);
-                (raw.wrapping_sub(side), raw.wrapping_add(side).min(cap))
-            }
-            Shape::Decorrelated => {
-                let previous = last.max(initial);
-                let reach = previous.wrapping_add(previous << 1).min(cap);
-                (initial.min(cap), reach)
-            }
+        let grown = if last == 0 {
+            self.initial.as_micros()
+        } else {
+            (self.grown.0)(last, self.multiplier)
         };
-        let delay = low.wrapping_add(scale(high.wrapping_sub(low).wrapping_add(1), rng.next_u32()));
+        let raw = grown.min(cap);
+        let Range { low, width } = (self.range.0)(self, Step { raw, last });
+        let drawn = if width == 0 { 0 } else { scale(width.wrapping_add(1), rng.next_u32()) };
+        let delay = low.wrapping_add(drawn);
         growth.0 = if matches!(self.shape, Shape::Decorrelated) { delay } else { raw };
         Micros::from_micros(delay)
     }
+
+    const fn none(&self, step: Step) -> Range {
+        Range { low: step.raw, width: 0 }
+    }
+
+    const fn full(&self, step: Step) -> Range {
+        Range { low: 0, width: step.raw }
+    }
+
+    const fn equal(&self, step: Step) -> Range {
+        let half = step.raw >> 1;
+        Range { low: step.raw.wrapping_sub(half), width: half }
+    }
+
+    fn proportional(&self, step: Step) -> Range {
+        let share = if let Shape::Proportional { share, .. } = self.shape { share } else { 0 };
+        let side = times_q16(step.raw, share);
+        let high = step.raw.wrapping_add(side).min(self.max.as_micros());
+        let low = step.raw.wrapping_sub(side);
+        Range { low, width: high.wrapping_sub(low) }
+    }
+
+    fn decorrelated(&self, step: Step) -> Range {
+        let (cap, initial) = (self.max.as_micros(), self.initial.as_micros());
+        let previous = step.last.max(initial);
+        let low = initial.min(cap);
+        let high = previous.wrapping_add(previous << 1).min(cap);
+        Range { low, width: high.wrapping_sub(low) }
+    }
+}
+
+/// Below 2^48, as every delay is, it cannot overflow.
+const fn doubled(value: u64, _factor: u32) -> u64 {
+    value << 1
+}
+
+/// What the next delay is drawn around, and what the last one was.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    raw: u64,
+    last: u64,
+}
+
+/// What a delay is drawn from: `low..=low + width`.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    low: u64,
+    width: u64,
 }
 
 impl Default for Backoff {

@@ -3,7 +3,9 @@
 //! Machines return what they changed and call nothing back; whoever drives them turns it into an
 //! event once nothing is lent any more.
 
-use crate::{BudgetExhausted, HealthChange, Next, OutlierChange, Rejected, StopReason, Transition};
+use crate::{
+    BudgetExhausted, HealthChange, Next, OutlierChange, Rejected, Setback, StopReason, Transition,
+};
 
 /// Something that happened in a step.
 ///
@@ -26,6 +28,8 @@ pub enum Event {
     Health(HealthChange),
     /// A target left the rotation because of its calls, or came back.
     Outlier(OutlierChange),
+    /// A dial failed or a session ended; this is what it led to.
+    Link(Setback),
     /// A breaker refused an attempt.
     Rejected(Rejected),
     /// A call goes no further.
@@ -59,6 +63,12 @@ impl From<HealthChange> for Event {
 impl From<OutlierChange> for Event {
     fn from(change: OutlierChange) -> Self {
         Self::Outlier(change)
+    }
+}
+
+impl From<Setback> for Event {
+    fn from(setback: Setback) -> Self {
+        Self::Link(setback)
     }
 }
 

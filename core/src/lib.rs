@@ -72,15 +72,17 @@
 //! `a_failing_target_is_never_asked_more_often_than_a_healthy_one`. Of a balancer:
 //! `round_robin_is_even`, `no_neighbour_inherits_a_load`,
 //! `everybody_who_may_be_asked_is_asked_once_before_a_refusal`. Of outliers:
-//! `doubt_leaves_nobody_without_a_target`. Of everything: `no_panic_is_reachable`,
-//! `no_overflow_in_any_profile`.
+//! `doubt_leaves_nobody_without_a_target`. Of a link:
+//! `only_a_session_that_stayed_up_resets`, `a_lost_session_never_dials_at_once`,
+//! `hints_only_lengthen`, `the_ladder_is_climbed_in_order`, and those of a call that have a meaning
+//! for it. Of everything: `no_panic_is_reachable`, `no_overflow_in_any_profile`.
 //!
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → retry, throttle, breaker → table, pick → health, outlier, balance → call → event`. Of the
-//! code only [`rng`] is public as a module; everything else is re-exported here. [`docs::driving`]
-//! says how to write a driver, with async or without a heap.
+//! window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
+//! call → event`. Of the code only [`rng`] and [`presets`] are public as modules; everything else is
+//! re-exported here. [`docs::driving`] says how to write a driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
@@ -88,6 +90,7 @@
 mod invalid;
 
 pub mod docs;
+pub mod presets;
 pub mod rng;
 
 mod backoff;
@@ -98,10 +101,12 @@ mod call;
 mod code;
 mod event;
 mod health;
+mod linked;
 mod num;
 mod outcome;
 mod outlier;
 mod pick;
+mod reconnect;
 mod retry;
 mod table;
 mod throttle;
@@ -126,6 +131,7 @@ pub use outlier::{
     SuccessRate,
 };
 pub use pick::{Refusal, Standing, Target, Tried, pick};
+pub use reconnect::{Dial, Escalation, Reconnect, ReconnectAction, ReconnectPolicy, Rung, Setback};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};
 pub use table::BreakerTable;

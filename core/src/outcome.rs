@@ -48,6 +48,16 @@ pub enum Pushback {
     Stop,
 }
 
+impl Pushback {
+    /// The wait it asks for, zero for none.
+    pub(crate) const fn wait(self) -> Micros {
+        match self {
+            Self::AtLeast(wait) | Self::Exactly(wait) => wait,
+            Self::None | Self::Stop => Micros::ZERO,
+        }
+    }
+}
+
 /// How an attempt ended.
 ///
 /// ```
@@ -158,6 +168,13 @@ impl Report {
         outcome: Outcome::new(Code::Cancelled),
         took: Micros::MAX,
         weight: Weight::Cancelled,
+    };
+
+    /// The report of an attempt whose driver let its deadline pass.
+    pub(crate) const EXPIRED: Self = Self {
+        outcome: Outcome::new(Code::DeadlineExceeded),
+        took: Micros::MAX,
+        weight: Weight::Counts,
     };
 
     /// Whether it speaks for or against the target at all.

@@ -130,18 +130,18 @@ impl RetryPolicy {
     ///
     /// The first of `NotRetryable`, `NotIdempotent`, `NotReplayable` and `AttemptsUsedUp` that
     /// holds.
-    pub(crate) fn wants(&self, failed: &Outcome, so_far: Progress) -> Result<(), StopReason> {
+    pub(crate) fn wants(&self, failed: &Outcome, so_far: Progress) -> Result<(), Stop> {
         if !self.codes.contains(failed.code) {
-            return Err(StopReason::NotRetryable);
+            return Err(Stop::NotRetryable);
         }
         if !self.repeatable && !failed.sent.nothing_executed() {
-            return Err(StopReason::NotIdempotent);
+            return Err(Stop::NotIdempotent);
         }
         if !so_far.replayable {
-            return Err(StopReason::NotReplayable);
+            return Err(Stop::NotReplayable);
         }
         if so_far.attempts >= self.max_attempts {
-            return Err(StopReason::AttemptsUsedUp);
+            return Err(Stop::AttemptsUsedUp);
         }
         Ok(())
     }
@@ -158,11 +158,11 @@ impl RetryPolicy {
         deadline: Deadline,
         growth: &mut Growth,
         rng: &mut impl Random,
-    ) -> Result<(Instant, Because), StopReason> {
+    ) -> Result<(Instant, Because), Stop> {
         let (delay, because) = match failed.pushback {
-            Pushback::Stop => return Err(StopReason::PushedBack),
+            Pushback::Stop => return Err(Stop::PushedBack),
             Pushback::Exactly(hint) | Pushback::AtLeast(hint) if hint > self.max_hint => {
-                return Err(StopReason::HintTooLong { hint });
+                return Err(Stop::HintTooLong);
             }
             Pushback::Exactly(hint) => {
                 *growth = Growth::START;
@@ -176,7 +176,7 @@ impl RetryPolicy {
         };
         let at = now.after(delay);
         if at >= deadline.instant() {
-            return Err(StopReason::DeadlineWouldPass);
+            return Err(Stop::DeadlineWouldPass);
         }
         Ok((at, because))
     }
@@ -248,6 +248,25 @@ pub enum StopReason {
     /// An attempt succeeded.
     Succeeded,
     /// Retries are throttled: too many calls to this upstream fail.
+    Throttled,
+}
+
+/// [`StopReason`] without what it carries: one byte, which is what the machines pass around.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) enum Stop {
+    AttemptsUsedUp,
+    Cancelled,
+    CircuitOpen,
+    DeadlinePassed,
+    DeadlineWouldPass,
+    HintTooLong,
+    NoTarget,
+    NotIdempotent,
+    NotReplayable,
+    NotRetryable,
+    PushedBack,
+    Succeeded,
     Throttled,
 }
 

@@ -10,8 +10,8 @@
 
 use crate::breaker::next_epoch;
 use crate::{
-    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Permit, Rejected, Snapshot,
-    Transition, Trip, Verdict,
+    BreakerPolicy, CircuitBreaker, Consecutive, Deadline, Instant, Micros, Permit, Rejected,
+    Snapshot, Transition, Trip, Verdict,
 };
 
 /// At most `N` breakers, by key.
@@ -40,7 +40,7 @@ use crate::{
 pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
     keys: [Option<K>; N],
     breakers: [CircuitBreaker<T>; N],
-    /// When each slot was last looked up, in lookups.
+    /// When each slot was last looked up, in lookups. They wrap, so only how long ago means a thing.
     used: [u32; N],
     /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up. They
     /// wrap after 8.9 years (a clock may count from 1970), so only distances from now mean a thing.
@@ -83,10 +83,9 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             return Ok(Permit::UNTRACKED);
         };
         let Some(breaker) = self.breakers.get_mut(slot) else { return Ok(Permit::UNTRACKED) };
-        let permit = breaker.admit(now, lease, policy)?;
-        if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, lease));
-        }
+        let lease = policy.lease_end(now, lease);
+        let permit = breaker.admit_until(now, lease, policy)?;
+        self.hold(now, slot, lease);
         Ok(permit)
     }
 
@@ -108,9 +107,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         if let Some(breaker) = self.breakers.get_mut(slot) {
             breaker.renew(now, permit, policy);
         }
-        if let Some(busy_until) = self.busy_until.get_mut(slot) {
-            *busy_until = prolonged(*busy_until, now, policy.lease_end(now, Deadline::NONE));
-        }
+        self.hold(now, slot, policy.lease_end(now, Deadline::NONE));
     }
 
     /// The breaker of `key`, if there is one; for manual control. No use in the sense of eviction.
@@ -147,7 +144,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
     }
 
     fn find_or_insert(&mut self, now: Instant, key: K) -> Option<usize> {
-        self.count_lookup();
+        self.lookups = self.lookups.wrapping_add(1);
         let slot = match self.find(key) {
             Some(slot) => slot,
             None => {
@@ -189,11 +186,12 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
             }
             let clean = breaker.is_clean();
             let evictable = !breaker.is_protecting() && units_left(*busy_until, now) == 0;
-            let better = best.is_none_or(|(_, best_clean, best_used)| {
-                (clean && !best_clean) || (clean == best_clean && *used < best_used)
+            let age = self.lookups.wrapping_sub(*used);
+            let better = best.is_none_or(|(_, best_clean, best_age)| {
+                (clean && !best_clean) || (clean == best_clean && age > best_age)
             });
             if evictable && better {
-                best = Some((slot, clean, *used));
+                best = Some((slot, clean, age));
             }
             slot = slot.wrapping_add(1);
         }
@@ -217,15 +215,12 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         }
     }
 
-    /// After 2^32 lookups the stamps are halved together: their order stays.
-    fn count_lookup(&mut self) {
-        if self.lookups == u32::MAX {
-            for used in &mut self.used {
-                *used >>= 1;
-            }
-            self.lookups >>= 1;
+    /// Keeps `slot` until `lease`.
+    #[inline(always)]
+    fn hold(&mut self, now: Instant, slot: usize, lease: Instant) {
+        if let Some(busy_until) = self.busy_until.get_mut(slot) {
+            *busy_until = prolonged(*busy_until, now, lease);
         }
-        self.lookups = self.lookups.saturating_add(1);
     }
 }
 
@@ -237,7 +232,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Default for BreakerTable<K, N, T> {
 
 /// The later of `busy_until` and `lease`, of which half a turn (4.4 years) is taken at most.
 fn prolonged(busy_until: u32, now: Instant, lease: Instant) -> u32 {
-    let rounded_up = lease.as_micros().saturating_add(0xffff) >> 16;
+    let rounded_up = lease.after(Micros::from_micros(0xffff)).as_micros() >> 16;
     let ahead = rounded_up.saturating_sub(now.as_micros() >> 16);
     let ahead = u32::try_from(ahead).unwrap_or(HALF_TURN).min(HALF_TURN);
     units(now.as_micros()).wrapping_add(ahead.max(units_left(busy_until, now)))

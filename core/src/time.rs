@@ -42,6 +42,7 @@ impl Instant {
     }
 
     /// The instant `span` later, [`MAX`](Self::MAX) if there is none.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub const fn after(self, span: Micros) -> Self {
         Self(self.0.saturating_add(span.0))
     }

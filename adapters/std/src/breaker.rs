@@ -68,7 +68,7 @@ impl<T: Trip> SharedBreaker<T> {
         match self.gate().admit(now) {
             Passage::Granted(permit) => Ok(permit),
             Passage::Refused(rejected) => Err(rejected),
-            Passage::Ask => self.with(|breaker| breaker.admit(now, lease, policy)),
+            Passage::Ask => self.ask(now, lease, policy),
         }
     }
 
@@ -84,7 +84,7 @@ impl<T: Trip> SharedBreaker<T> {
         if self.gate().ignores(&permit, verdict) {
             return None;
         }
-        self.with(|breaker| breaker.record(now, permit, verdict, policy))
+        self.book(now, permit, verdict, policy)
     }
 
     /// Prolongs the lease of a trial, as [`CircuitBreaker::renew`] does.
@@ -117,6 +117,29 @@ impl<T: Trip> SharedBreaker<T> {
     /// Whether it is closed and remembers no bad call.
     pub fn is_clean(&self) -> bool {
         lock(&self.plain).is_clean()
+    }
+
+    // What takes the lock is kept out of its callers: inlined, it would cost the calls that do not
+    // take it three times their instructions, in registers saved and restored.
+    #[inline(never)]
+    fn ask(
+        &self,
+        now: Instant,
+        lease: Deadline,
+        policy: &BreakerPolicy<T>,
+    ) -> Result<Permit, Rejected> {
+        self.with(|breaker| breaker.admit(now, lease, policy))
+    }
+
+    #[inline(never)]
+    fn book(
+        &self,
+        now: Instant,
+        permit: Permit,
+        verdict: Verdict,
+        policy: &BreakerPolicy<T>,
+    ) -> Option<Transition> {
+        self.with(|breaker| breaker.record(now, permit, verdict, policy))
     }
 
     #[inline]

@@ -106,7 +106,9 @@ where
                         Outcome::new(Code::DeadlineExceeded)
                     }
                 };
-                driven.complete(now, next, outcome);
+                if let Next::Stop(reason) = driven.complete(now, next, outcome) {
+                    return ledger.settle(reason);
+                }
             }
             Action::WaitUntil(at) => sleep_until(at).await,
             Action::Finish(reason) => return ledger.settle(reason),
@@ -149,27 +151,35 @@ async fn caught<F: Future>(future: F) -> std::thread::Result<F::Output> {
 pub struct Driven<U: Upstream, const IN_FLIGHT: usize = 1> {
     call: Call<IN_FLIGHT>,
     upstream: U,
+    /// Whether the machine has said so: then there is nothing to cancel, nor a clock to read.
+    over: bool,
 }
 
 impl<U: Upstream, const IN_FLIGHT: usize> Driven<U, IN_FLIGHT> {
     /// Takes `call` over.
     pub const fn new(call: Call<IN_FLIGHT>, upstream: U) -> Self {
-        Self { call, upstream }
+        Self { call, upstream, over: false }
     }
 
     /// [`Call::poll`] now.
     pub fn poll(&mut self) -> Action {
-        self.call.poll(TokioClock.now(), &mut self.upstream)
+        let action = self.call.poll(TokioClock.now(), &mut self.upstream);
+        self.over |= matches!(action, Action::Finish(_));
+        action
     }
 
     /// [`Call::complete`] at `now`.
     pub fn complete(&mut self, now: Instant, attempt: Attempt, outcome: Outcome) -> Next {
-        self.call.complete(now, &mut self.upstream, attempt, outcome)
+        let next = self.call.complete(now, &mut self.upstream, attempt, outcome);
+        self.over |= matches!(next, Next::Stop(_));
+        next
     }
 
     /// [`Call::cancel`] now.
     pub fn cancel(&mut self) {
-        self.call.cancel(TokioClock.now(), &mut self.upstream);
+        if !core::mem::replace(&mut self.over, true) {
+            self.call.cancel(TokioClock.now(), &mut self.upstream);
+        }
     }
 
     /// The call itself.

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{ServiceConfig, Warning};
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
@@ -12,10 +13,14 @@ use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 use crate::connect::Connectivity;
 use crate::contradictions;
 use crate::error::BuildError;
+use crate::pool::{Pool, PoolBuilder};
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
+use crate::upstream::Route;
 use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
+
+mod configured;
 
 /// Configures a [`Resilient`] service. Every block is off until it is named.
 ///
@@ -33,10 +38,15 @@ pub struct Builder {
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
+    idle_ttl: Option<Duration>,
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
+    pub(crate) service_config: ServiceConfig,
+    pub(crate) hedging_is_wanted: bool,
+    /// What looks wrong in a settings file.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Builder {
@@ -51,10 +61,14 @@ impl Builder {
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
+            idle_ttl: None,
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
             native_retries: false,
+            service_config: ServiceConfig::default(),
+            hedging_is_wanted: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -222,6 +236,18 @@ impl Builder {
         Ok(self)
     }
 
+    /// Forgets a breaker that nobody has asked for in so long and that protects nothing; an hour by
+    /// default. Methods of a [table](Self::methods) keep theirs, and it is not forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub fn breaker_idle_ttl(mut self, ttl: Duration) -> Result<Self, BuildError> {
+        Micros::positive_setting("breaker.idle_ttl", ttl)?;
+        self.idle_ttl = Some(ttl);
+        Ok(self)
+    }
+
     /// The throttle block: bounds the retries of all calls together.
     pub fn throttle(mut self, policy: ThrottlePolicy) -> Self {
         self.throttle = Some(policy);
@@ -249,6 +275,41 @@ impl Builder {
     ///
     /// [`BuildError`] names what cannot be right.
     pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
+        let settings = self.checked(false)?;
+        Ok(Resilient::new(Route::One(inner), Arc::new(settings)))
+    }
+
+    /// The service over the members of a pool: each attempt picks one anew, and each has circuit
+    /// breakers of its own. What [`connectivity`](Self::connectivity) says of one channel is not
+    /// asked.
+    ///
+    /// Outside a tokio runtime it is made as well; its lookups then begin with its first call.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names what cannot be right.
+    pub fn build_pool<S>(self, pool: PoolBuilder<S>) -> Result<Resilient<S>, BuildError>
+    where
+        S: Clone + Send + 'static,
+    {
+        self.build_over(pool).map(|(service, _)| service)
+    }
+
+    /// The service, and the pool it is over.
+    pub(crate) fn build_over<S>(
+        self,
+        pool: PoolBuilder<S>,
+    ) -> Result<(Resilient<S>, Arc<Pool<S>>), BuildError>
+    where
+        S: Clone + Send + 'static,
+    {
+        let settings = self.checked(true)?;
+        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
+        let pool = pool.build(settings.methods.methods().len(), room)?;
+        Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
+    }
+
+    fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
@@ -265,12 +326,19 @@ impl Builder {
             timeouts.insert(method, policy);
         }
         let breaker = match self.breaker {
-            Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
+            Some(policy) => {
+                let table = SharedTable::new(self.max_methods)?;
+                let table = match self.idle_ttl {
+                    Some(ttl) => table.with_idle_ttl(ttl)?,
+                    None => table,
+                };
+                Some((policy, table))
+            }
             None => None,
         };
         let methods = self.methods.methods().iter();
         let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
-        let settings = Settings {
+        Ok(Settings {
             target: self.target.into(),
             call: self.call,
             timeouts,
@@ -281,11 +349,12 @@ impl Builder {
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
             connectivity: self.connectivity,
+            pooled,
+            service_config: self.service_config,
             warned: Given::default(),
             declared,
             met: RwLock::default(),
-        };
-        Ok(Resilient::new(inner, Arc::new(settings)))
+        })
     }
 
     fn ready_block(&mut self) -> &mut Ready {

@@ -136,17 +136,17 @@ impl<T: Trip> CircuitBreaker<T> {
             State::ForcedClosed { .. }
             | State::ForcedOpen { .. }
             | State::HalfOpen { .. }
-            | State::Open { .. } => self.admit_protecting(now, lease, policy),
+            | State::Open { .. } => self.admit_until(now, policy.lease_end(now, lease), policy),
         }
     }
 
-    fn admit_protecting(
+    /// [`admit`](Self::admit) for an attempt that is waited for until `lease`.
+    pub(crate) fn admit_until(
         &mut self,
         now: Instant,
-        lease: Deadline,
+        lease: Instant,
         policy: &BreakerPolicy<T>,
     ) -> Result<Permit, Rejected> {
-        let lease = policy.lease_end(now, lease);
         match &mut self.state {
             State::Closed { epoch, .. } | State::ForcedClosed { epoch } => {
                 Ok(Permit::of_epoch(*epoch))
@@ -179,7 +179,7 @@ impl<T: Trip> CircuitBreaker<T> {
                     return Err(Rejected { retry_at: *until });
                 }
                 *until = if *trials == 0 { lease } else { lease.max(*until) };
-                *trials = trials.saturating_add(1);
+                *trials = trials.wrapping_add(1);
                 Ok(Permit::of_epoch(*epoch))
             }
         }
@@ -226,7 +226,7 @@ impl<T: Trip> CircuitBreaker<T> {
         match verdict {
             Verdict::Ignored => None,
             Verdict::Success => {
-                *successes = successes.saturating_add(1);
+                *successes = successes.wrapping_add(1);
                 if *successes < policy.successes_to_close() {
                     return None;
                 }

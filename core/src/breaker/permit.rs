@@ -59,6 +59,7 @@ impl core::error::Error for Rejected {}
 
 /// The epoch after `epoch`. Equality is all that matters, so it may wrap; it skips the one value
 /// that untracked permits carry.
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 pub(crate) const fn next_epoch(epoch: u32) -> u32 {
     match epoch.wrapping_add(1) {
         UNTRACKED => 0,

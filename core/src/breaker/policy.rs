@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::linked::Linked;
 use crate::num::{ONE_Q16, grown_q16, times_q16, widen, widen8to64, widen16};
 use crate::rng::{mix, scale};
 use crate::{
@@ -34,10 +35,13 @@ pub struct BreakerPolicy<T: Trip = Consecutive> {
     failures: CodeSet,
     slow_after: Micros,
     open_for: Micros,
+    /// The open time, a second at least: the lease of an attempt without a deadline.
+    lease_for: Micros,
     max_open: Micros,
     growth: u32,
     jitter: u32,
     seed: u32,
+    open_time: Linked<fn(&Self, u32, u8) -> Micros>,
     max_trials: u8,
     successes_to_close: u8,
 }
@@ -55,10 +59,12 @@ impl<T: Trip> BreakerPolicy<T> {
             failures: CodeSet::FAILURES,
             slow_after: Micros::MAX,
             open_for: Micros::from_millis(60_000),
+            lease_for: Micros::from_millis(60_000),
             max_open: Micros::SETTING_END,
             growth: ONE_Q16,
             jitter: 0,
             seed: 0,
+            open_time: Linked(Self::constant),
             max_trials: 1,
             successes_to_close: 1,
         }
@@ -98,6 +104,7 @@ impl<T: Trip> BreakerPolicy<T> {
             Ok(span) => span,
             Err(invalid) => return Err(invalid),
         };
+        self.lease_for = self.open_for.longer(Micros::from_millis(1_000));
         Ok(self)
     }
 
@@ -118,6 +125,7 @@ impl<T: Trip> BreakerPolicy<T> {
             return Err(Invalid::new("breaker.growth", widen(thousandths), "/1000", rule));
         }
         self.growth = crate::num::thousandths_to_q16(thousandths);
+        self.open_time = Linked(Self::varying);
         self.max_open = match Micros::positive_setting("breaker.max_open", max_open) {
             Ok(max_open) => max_open,
             Err(invalid) => return Err(invalid),
@@ -138,6 +146,7 @@ impl<T: Trip> BreakerPolicy<T> {
         }
         self.jitter = crate::num::share_to_q16(thousandths);
         self.seed = seed;
+        self.open_time = Linked(Self::varying);
         Ok(self)
     }
 
@@ -172,15 +181,20 @@ impl<T: Trip> BreakerPolicy<T> {
 
     /// The same settings with another rule.
     pub const fn with_trip<U: Trip>(self, trip: U) -> BreakerPolicy<U> {
+        let varies = self.growth != ONE_Q16 || self.jitter != 0;
+        let open_time: fn(&BreakerPolicy<U>, u32, u8) -> Micros =
+            if varies { BreakerPolicy::varying } else { BreakerPolicy::constant };
         BreakerPolicy {
             trip,
             failures: self.failures,
             slow_after: self.slow_after,
             open_for: self.open_for,
+            lease_for: self.lease_for,
             max_open: self.max_open,
             growth: self.growth,
             jitter: self.jitter,
             seed: self.seed,
+            open_time: Linked(open_time),
             max_trials: self.max_trials,
             successes_to_close: self.successes_to_close,
         }
@@ -209,21 +223,29 @@ impl<T: Trip> BreakerPolicy<T> {
     /// What the end of an attempt says to a breaker with this policy.
     pub fn verdict(&self, report: &Report) -> Verdict {
         let code = report.outcome.code;
-        let slow = report.took > self.slow_after;
         if !report.counts() || matches!(code, Code::Cancelled) {
             return Verdict::Ignored;
         }
-        match (report.is_success(), slow) {
-            (true, false) => Verdict::Success,
-            (true, true) => Verdict::SlowSuccess,
-            (false, _) if !self.failures.contains(code) => Verdict::Ignored,
-            (false, false) => Verdict::Failure,
-            (false, true) => Verdict::SlowFailure,
+        let slow = report.took > self.slow_after;
+        if report.is_success() {
+            return if slow { Verdict::SlowSuccess } else { Verdict::Success };
         }
+        if !self.failures.contains(code) {
+            return Verdict::Ignored;
+        }
+        if slow { Verdict::SlowFailure } else { Verdict::Failure }
     }
 
     /// How long the opening that begins `epoch` lasts, after `reopenings` in a row.
     pub(super) fn open_time(&self, epoch: u32, reopenings: u8) -> Micros {
+        (self.open_time.0)(self, epoch, reopenings)
+    }
+
+    const fn constant(&self, _epoch: u32, _reopenings: u8) -> Micros {
+        self.open_for
+    }
+
+    fn varying(&self, epoch: u32, reopenings: u8) -> Micros {
         let cap = self.max_open.as_micros();
         let mut span = self.open_for.as_micros().min(cap);
         let mut left = if self.growth > ONE_Q16 { reopenings } else { 0 };
@@ -244,11 +266,7 @@ impl<T: Trip> BreakerPolicy<T> {
     /// Until when an attempt admitted at `now` with this `lease` is waited for: to its deadline,
     /// or for the open time (a second at least) when it has none.
     pub(crate) const fn lease_end(&self, now: Instant, lease: Deadline) -> Instant {
-        if lease.is_none() {
-            now.after(self.open_for.longer(Micros::from_millis(1_000)))
-        } else {
-            lease.instant()
-        }
+        if lease.is_none() { now.after(self.lease_for) } else { lease.instant() }
     }
 }
 

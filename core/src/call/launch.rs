@@ -4,7 +4,8 @@ use super::{
     Action, Attempt, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, Phase, Upstream, WAIT_FOR_READY,
     short_mask,
 };
-use crate::{Deadline, Instant, Micros, StopReason};
+use crate::retry::Stop;
+use crate::{Deadline, Instant, Micros, Refusal};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Starts the next attempt, or says why there is none.
@@ -16,17 +17,17 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             }
             Err(refused) => refused,
         };
-        if self.is_flying() {
+        if IN_FLIGHT > 1 && self.is_flying() {
             // What could not be repeated at once is no end while another attempt is under way.
             self.phase = Phase::Trying;
             return self.keep_trying(now, upstream);
         }
-        if matches!(refused, StopReason::NoTarget) && self.has(WAIT_FOR_READY) {
+        if matches!(refused, Stop::NoTarget) && self.has(WAIT_FOR_READY) {
             self.phase = Phase::Ready;
             return Action::WaitUntil(self.deadline.instant());
         }
         self.end(now, upstream, refused);
-        Action::Finish(refused)
+        Action::Finish(self.reason(refused))
     }
 
     pub(super) fn keep_trying<U: Upstream + ?Sized>(
@@ -36,19 +37,20 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     ) -> Action {
         if now >= self.wake && self.may_hedge(upstream) {
             // A hedge that may not go is dropped, and is no end: the others are under way.
-            self.wake = Instant::MAX;
             if upstream.retry_allowed(now)
                 && let Ok(attempt) = self.launch(now, upstream)
             {
                 return Action::Attempt(attempt);
             }
+            self.wake = Instant::MAX;
         }
         let mut at = if self.may_hedge(upstream) { self.wake } else { Instant::MAX };
         for flight in self.flights.iter().filter(|flight| flight.id != 0) {
             if flight.deadline.is_none() {
                 upstream.renew(now, flight.target, &flight.permit());
             }
-            at = at.min(flight.deadline.instant());
+            let until = flight.deadline.instant();
+            at = if IN_FLIGHT > 1 { at.min(until) } else { until };
         }
         Action::WaitUntil(at)
     }
@@ -68,22 +70,35 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         &mut self,
         now: Instant,
         upstream: &mut U,
-    ) -> Result<Attempt, StopReason> {
+    ) -> Result<Attempt, Stop> {
         if self.deadline.is_over(now) {
-            return Err(StopReason::DeadlinePassed);
+            return Err(Stop::DeadlinePassed);
         }
         let Some(slot) = self.slot_of(0).filter(|_| self.started < u16::MAX) else {
-            return Err(StopReason::AttemptsUsedUp);
+            return Err(Stop::AttemptsUsedUp);
         };
         let limit = Deadline::at(now.after(upstream.policy().attempt_timeout()));
         let deadline = self.deadline.earlier(limit);
-        let (target, permit) = upstream.admit(now, deadline, self.tried)?;
-        self.started = self.started.saturating_add(1);
-        self.counted = self.counted.saturating_add(1);
+        let (target, permit) = match upstream.admit(now, deadline, self.tried) {
+            Ok(admitted) => admitted,
+            Err(Refusal::NoTarget) => return Err(Stop::NoTarget),
+            Err(Refusal::CircuitOpen { retry_at }) => {
+                // While another attempt is under way this is no end, and `wake` is the next hedge's.
+                if IN_FLIGHT == 1 || !self.is_flying() {
+                    self.wake = retry_at;
+                }
+                return Err(Stop::CircuitOpen);
+            }
+        };
+        // Neither can overflow: `started` was looked at above, and `counted` is not ahead of it.
+        self.started = self.started.wrapping_add(1);
+        self.counted = self.counted.wrapping_add(1);
         self.tried = self.tried.with(target);
-        self.wake = now.after(upstream.policy().hedge_after());
+        if IN_FLIGHT > 1 {
+            self.wake = now.after(upstream.policy().hedge_after());
+        }
         let mask = short_mask(slot);
-        let cut_short = upstream.policy().cuts_short(deadline.remaining(now));
+        let cut_short = deadline.instant() < now.after(upstream.policy().normal_slice());
         self.short = if cut_short { self.short | mask } else { self.short & !mask };
         let id = self.started;
         if let Some(flight) = self.flights.get_mut(slot) {

@@ -24,9 +24,8 @@ pub use action::{Action, Attempt, Next};
 pub use policy::CallPolicy;
 pub use upstream::{Keyed, Single, Upstream};
 
-use stop::Stop;
-
-use crate::{Deadline, Growth, Instant, Outcome, Permit, SmallRng, StopReason, Target, Tried};
+use crate::retry::Stop;
+use crate::{Deadline, Growth, Instant, Outcome, Permit, Report, SmallRng, Target, Tried, Weight};
 
 /// One call: all attempts at one request.
 ///
@@ -100,7 +99,8 @@ struct Flight {
 }
 
 impl Flight {
-    const FREE: Self = Self { deadline: Deadline::NONE, epoch: 0, target: Target::ONLY, id: 0 };
+    const FREE: Self =
+        Self { deadline: Deadline::at(Instant::ZERO), epoch: 0, target: Target::ONLY, id: 0 };
 
     const fn permit(&self) -> Permit {
         Permit::of_epoch(self.epoch)
@@ -134,7 +134,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         Self {
             deadline,
             latest: Instant::ZERO,
-            wake: Instant::MAX,
+            wake: Instant::ZERO,
             growth: Growth::START,
             flights: [Flight::FREE; IN_FLIGHT],
             rng: SmallRng::seeded(seed),
@@ -186,10 +186,12 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         outcome: Outcome,
     ) -> Next {
         let now = self.moved_on(now);
-        match self.slot_of(attempt.id) {
-            Some(slot) => self.settle(now, upstream, slot, outcome, now.since(attempt.started)),
-            None => self.standing(),
-        }
+        let because = self.slot_of(attempt.id).and_then(|slot| {
+            let took = now.since(attempt.started);
+            let mut report = Report { outcome, took, weight: Weight::Counts };
+            self.settle(now, upstream, slot, &mut report)
+        });
+        self.following(now, because)
     }
 
     /// Gives the call up: every attempt under way is no verdict, and its permit goes back.
@@ -197,7 +199,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn cancel<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         let now = self.moved_on(now);
         if !matches!(self.phase, Phase::Ended(_)) {
-            self.end(now, upstream, StopReason::Cancelled);
+            self.give_up(now, upstream);
+            self.phase = Phase::Ended(Stop::Cancelled);
         }
     }
 
@@ -218,6 +221,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     }
 
     fn slot_of(&self, id: u16) -> Option<usize> {
+        if IN_FLIGHT == 1 {
+            // One place needs no search.
+            return self.flights.first().filter(|flight| flight.id == id).map(|_| 0);
+        }
         let mut slot = 0;
         while let Some(flight) = self.flights.get(slot) {
             if flight.id == id {

@@ -24,6 +24,8 @@ pub struct CallPolicy {
     timeout: Micros,
     attempt_timeout: Micros,
     short_slice: Micros,
+    /// The shortest of the three above, kept so that no attempt has to compare them.
+    normal_slice: Micros,
     hedge_after: Micros,
     retry: RetryPolicy,
 }
@@ -34,6 +36,7 @@ impl CallPolicy {
         timeout: Micros::from_millis(10_000),
         attempt_timeout: Micros::MAX,
         short_slice: Micros::from_millis(100),
+        normal_slice: Micros::from_millis(100),
         hedge_after: Micros::MAX,
         retry: RetryPolicy::DEFAULT,
     };
@@ -54,13 +57,13 @@ impl CallPolicy {
             Ok(timeout) => timeout,
             Err(invalid) => return Err(invalid),
         };
-        Ok(self)
+        Ok(self.with_normal_slice())
     }
 
     /// Without a limit of its own: only the caller's deadline bounds a call.
     pub const fn unbounded(mut self) -> Self {
         self.timeout = Micros::MAX;
-        self
+        self.with_normal_slice()
     }
 
     /// With this limit for each attempt. Its expiry is a `DEADLINE_EXCEEDED` *of the attempt*, and
@@ -80,7 +83,7 @@ impl CallPolicy {
             Ok(limit) => limit,
             Err(invalid) => return Err(invalid),
         };
-        Ok(self)
+        Ok(self.with_normal_slice())
     }
 
     /// With this slice regarded as too short to judge a target by: an attempt that was given less
@@ -95,7 +98,7 @@ impl CallPolicy {
             Ok(slice) => slice,
             Err(invalid) => return Err(invalid),
         };
-        Ok(self)
+        Ok(self.with_normal_slice())
     }
 
     /// With another attempt started whenever the last has not answered for this long, or as soon
@@ -146,10 +149,14 @@ impl CallPolicy {
         self.hedge_after
     }
 
-    /// Whether an attempt with this slice is cut shorter than attempts normally are.
-    pub(super) const fn cuts_short(&self, slice: Micros) -> bool {
-        let normal = self.short_slice.shorter(self.attempt_timeout).shorter(self.timeout);
-        slice.as_micros() < normal.as_micros()
+    /// An attempt with less than this is cut shorter than attempts normally are.
+    pub(super) const fn normal_slice(&self) -> Micros {
+        self.normal_slice
+    }
+
+    const fn with_normal_slice(mut self) -> Self {
+        self.normal_slice = self.short_slice.shorter(self.attempt_timeout).shorter(self.timeout);
+        self
     }
 }
 

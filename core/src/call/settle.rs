@@ -3,8 +3,8 @@
 use super::{
     Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
 };
-use crate::retry::Progress;
-use crate::{Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, StopReason, Weight};
+use crate::retry::{Progress, Stop};
+use crate::{Because, Code, Instant, Outcome, Pushback, Report, Sent, Weight};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
@@ -12,45 +12,45 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let mut slot = 0;
         while let Some(flight) = self.flights.get(slot) {
             if flight.id != 0 && flight.deadline.is_over(now) {
-                let lost = Outcome::new(Code::DeadlineExceeded);
-                self.settle(now, upstream, slot, lost, Micros::MAX);
+                let mut lost = Report::EXPIRED;
+                self.settle(now, upstream, slot, &mut lost);
             }
             slot = slot.wrapping_add(1);
         }
     }
 
-    /// Ends the flight in `slot`, books it, and decides what follows.
+    /// Ends the flight in `slot`, books it, and decides what follows: why there is another attempt,
+    /// if there is one.
     pub(super) fn settle<U: Upstream + ?Sized>(
         &mut self,
         now: Instant,
         upstream: &mut U,
         slot: usize,
-        answer: Outcome,
-        took: Micros,
-    ) -> Next {
-        let Some(flight) = self.flights.get_mut(slot) else { return self.standing() };
-        let ended = core::mem::replace(flight, Flight::FREE);
+        report: &mut Report,
+    ) -> Option<Because> {
+        let ended = core::mem::replace(self.flights.get_mut(slot)?, Flight::FREE);
         let too_late = ended.deadline.is_over(now);
-        let outcome = if too_late { Outcome::new(Code::DeadlineExceeded) } else { answer };
-        let weight = if self.repeats_at_once(&outcome) {
-            Weight::Transparent
-        } else if too_late && self.short & short_mask(slot) != 0 {
-            Weight::CutShort
-        } else {
-            Weight::Counts
-        };
-        let report = Report { outcome, took, weight };
-        upstream.record(now, ended.target, ended.permit(), &report);
-        if matches!(weight, Weight::Transparent) {
-            self.counted = self.counted.saturating_sub(1);
-            self.phase = Phase::Ready;
-            return Next::Retry { at: now, because: Because::Transparent };
+        if too_late {
+            report.outcome = Outcome::new(Code::DeadlineExceeded);
         }
-        self.decide(now, upstream, &report)
+        if self.repeats_at_once(&report.outcome) {
+            report.weight = Weight::Transparent;
+        } else if too_late && self.short & short_mask(slot) != 0 {
+            report.weight = Weight::CutShort;
+        }
+        upstream.record(now, ended.target, ended.permit(), report);
+        if matches!(report.weight, Weight::Transparent) {
+            // It was counted when it went out.
+            self.counted = self.counted.wrapping_sub(1);
+            self.phase = Phase::Ready;
+            return Some(Because::Transparent);
+        }
+        self.decide(now, upstream, report)
     }
 
     /// Whether it is certain that nothing was executed, and this is repeated without asking the
     /// retry policy: never sent, at most three times in a row; refused, once per call.
+    #[inline(always)]
     fn repeats_at_once(&mut self, outcome: &Outcome) -> bool {
         if matches!(outcome.code, Code::Ok) || self.has(NOT_REPLAYABLE) {
             return false;
@@ -78,34 +78,52 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         now: Instant,
         upstream: &mut U,
         report: &Report,
-    ) -> Next {
+    ) -> Option<Because> {
+        match self.next(now, upstream, report) {
+            Ok(because) => because,
+            Err(stop) => {
+                self.end(now, upstream, stop);
+                None
+            }
+        }
+    }
+
+    fn next<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        report: &Report,
+    ) -> Result<Option<Because>, Stop> {
         if report.is_success() {
-            return self.end(now, upstream, StopReason::Succeeded);
+            return Err(Stop::Succeeded);
         }
+        let failed = &report.outcome;
         let so_far = Progress { attempts: self.counted, replayable: !self.has(NOT_REPLAYABLE) };
-        let wanted = upstream.policy().retry().wants(&report.outcome, so_far);
-        if self.is_flying() && !matches!(wanted, Err(StopReason::NotRetryable)) {
-            self.move_hedge(now, report.outcome.pushback);
-            return Next::StillTrying;
+        let wanted = upstream.policy().retry().wants(failed, so_far);
+        if IN_FLIGHT > 1 && self.is_flying() && !matches!(wanted, Err(Stop::NotRetryable)) {
+            self.move_hedge(now, failed.pushback);
+            return Ok(None);
         }
-        if let Err(reason) = wanted {
-            return self.end(now, upstream, reason);
-        }
-        if self.has(PUSHED_BACK) {
-            return self.end(now, upstream, StopReason::PushedBack);
+        wanted?;
+        if IN_FLIGHT > 1 && self.has(PUSHED_BACK) {
+            return Err(Stop::PushedBack);
         }
         if !upstream.retry_allowed(now) {
-            return self.end(now, upstream, StopReason::Throttled);
+            return Err(Stop::Throttled);
         }
         let retry = upstream.policy().retry();
-        let failed = &report.outcome;
         match retry.schedule(now, failed, self.deadline, &mut self.growth, &mut self.rng) {
             Ok((at, because)) => {
                 self.wake = at;
                 self.phase = Phase::Waiting;
-                Next::Retry { at, because }
+                Ok(Some(because))
             }
-            Err(reason) => self.end(now, upstream, reason),
+            Err(stop) => {
+                if matches!(stop, Stop::HintTooLong) {
+                    self.wake = Instant::from_micros(failed.pushback.wait().as_micros());
+                }
+                Err(stop)
+            }
         }
     }
 
@@ -120,27 +138,33 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     }
 
     /// Ends the call; what is still under way is given up without a verdict.
-    pub(super) fn end<U: Upstream + ?Sized>(
-        &mut self,
-        now: Instant,
-        upstream: &mut U,
-        reason: StopReason,
-    ) -> Next {
+    pub(super) fn end<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U, stop: Stop) {
+        if IN_FLIGHT > 1 {
+            // With room for one, what ended was it.
+            self.give_up(now, upstream);
+        }
+        self.phase = Phase::Ended(stop);
+    }
+
+    /// Gives up what is under way without a verdict.
+    pub(super) fn give_up<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         for flight in &mut self.flights {
             let given_up = core::mem::replace(flight, Flight::FREE);
             if given_up.id != 0 {
                 upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
             }
         }
-        self.phase = Phase::Ended(self.keep(reason));
-        Next::Stop(reason)
     }
 
-    /// Where the call stands, for an answer that came too late to matter.
-    pub(super) fn standing(&self) -> Next {
-        match self.phase {
-            Phase::Ended(stop) => Next::Stop(self.reason(stop)),
-            Phase::Ready | Phase::Trying | Phase::Waiting => Next::StillTrying,
+    /// What follows, seen from `now`: `because` says why there is another attempt.
+    pub(super) const fn following(&self, now: Instant, because: Option<Because>) -> Next {
+        match (self.phase, because) {
+            (Phase::Ended(stop), _) => Next::Stop(self.reason(stop)),
+            (_, Some(Because::Transparent)) => {
+                Next::Retry { at: now, because: Because::Transparent }
+            }
+            (_, Some(because)) => Next::Retry { at: self.wake, because },
+            (_, None) => Next::StillTrying,
         }
     }
 }

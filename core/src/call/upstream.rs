@@ -1,8 +1,9 @@
 //! This file knows what a call borrows for one step: the [`Upstream`], and the two smallest.
 
+use crate::linked::Linked;
 use crate::{
-    BreakerPolicy, BreakerTable, CallPolicy, CircuitBreaker, Consecutive, Deadline, Instant,
-    Permit, Refusal, Report, Target, Throttle, ThrottlePolicy, Transition, Tried, Trip,
+    BreakerPolicy, BreakerTable, CallPolicy, CircuitBreaker, CodeSet, Consecutive, Deadline,
+    Instant, Permit, Refusal, Report, Target, Throttle, ThrottlePolicy, Transition, Tried, Trip,
 };
 
 /// What the calls to one service share: the policy, its targets' breakers, the retry throttle.
@@ -84,7 +85,7 @@ impl<U: Upstream + ?Sized> Upstream for &mut U {
 pub struct Single<'a, T: Trip = Consecutive> {
     policy: &'a CallPolicy,
     breaker: Option<(&'a mut CircuitBreaker<T>, &'a BreakerPolicy<T>)>,
-    throttle: Option<(&'a mut Throttle, &'a ThrottlePolicy)>,
+    throttle: Option<Tokens<'a>>,
     changed: Option<Transition>,
 }
 
@@ -112,7 +113,7 @@ impl<'a> Single<'a> {
 impl<'a, T: Trip> Single<'a, T> {
     /// With this throttle.
     pub fn with_throttle(mut self, throttle: &'a mut Throttle, policy: &'a ThrottlePolicy) -> Self {
-        self.throttle = Some((throttle, policy));
+        self.throttle = Some(Tokens::new(throttle, policy));
         self
     }
 
@@ -137,31 +138,57 @@ impl<T: Trip> Upstream for Single<'_, T> {
             return Ok((Target::ONLY, Permit::UNTRACKED));
         };
         let permit = breaker.admit(now, lease, policy)?;
-        self.changed = permit.transition().or(self.changed);
+        if let Some(changed) = permit.transition() {
+            self.changed = Some(changed);
+        }
         Ok((Target::ONLY, permit))
     }
 
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
         if let Some((breaker, policy)) = &mut self.breaker {
-            let changed = breaker.record(now, permit, policy.verdict(report), policy);
-            self.changed = changed.or(self.changed);
+            if let Some(changed) = breaker.record(now, permit, policy.verdict(report), policy) {
+                self.changed = Some(changed);
+            }
         }
-        if let Some((throttle, policy)) = &mut self.throttle {
-            throttle.record(report, self.policy.retry().codes(), policy);
+        if let Some(tokens) = &mut self.throttle {
+            tokens.record(report, self.policy.retry().codes());
         }
     }
 
     fn retry_allowed(&mut self, _now: Instant) -> bool {
-        match &mut self.throttle {
-            Some((throttle, policy)) => throttle.allow(policy),
-            None => true,
-        }
+        self.throttle.as_mut().is_none_or(Tokens::allow)
     }
 
     fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {
         if let Some((breaker, policy)) = &mut self.breaker {
             breaker.renew(now, permit, policy);
         }
+    }
+}
+
+/// A throttle that was lent, with the code that only a throttle needs.
+#[derive(Debug)]
+struct Tokens<'a> {
+    throttle: &'a mut Throttle,
+    policy: &'a ThrottlePolicy,
+    record: Linked<fn(&mut Throttle, &Report, CodeSet, &ThrottlePolicy)>,
+    allow: Linked<fn(&mut Throttle, &ThrottlePolicy) -> bool>,
+}
+
+impl<'a> Tokens<'a> {
+    const fn new(throttle: &'a mut Throttle, policy: &'a ThrottlePolicy) -> Self {
+        let record =
+            Linked::<fn(&mut Throttle, &Report, CodeSet, &ThrottlePolicy)>(Throttle::record);
+        let allow = Linked::<fn(&mut Throttle, &ThrottlePolicy) -> bool>(Throttle::allow);
+        Self { throttle, policy, record, allow }
+    }
+
+    fn record(&mut self, report: &Report, retryable: CodeSet) {
+        (self.record.0)(self.throttle, report, retryable, self.policy);
+    }
+
+    fn allow(&mut self) -> bool {
+        (self.allow.0)(self.throttle, self.policy)
     }
 }
 
@@ -186,7 +213,7 @@ pub struct Keyed<'a, K, const N: usize, T: Trip = Consecutive> {
     policy: &'a CallPolicy,
     table: &'a mut BreakerTable<K, N, T>,
     breaker: &'a BreakerPolicy<T>,
-    throttle: Option<(&'a mut Throttle, &'a ThrottlePolicy)>,
+    throttle: Option<Tokens<'a>>,
     changed: Option<Transition>,
 }
 
@@ -203,7 +230,7 @@ impl<'a, K, const N: usize, T: Trip> Keyed<'a, K, N, T> {
 
     /// With this throttle.
     pub fn with_throttle(mut self, throttle: &'a mut Throttle, policy: &'a ThrottlePolicy) -> Self {
-        self.throttle = Some((throttle, policy));
+        self.throttle = Some(Tokens::new(throttle, policy));
         self
     }
 
@@ -225,24 +252,24 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Upstream for Keyed<'_, K, N, T> {
         _tried: Tried,
     ) -> Result<(Target, Permit), Refusal> {
         let permit = self.table.admit(now, self.key, lease, self.breaker)?;
-        self.changed = permit.transition().or(self.changed);
+        if let Some(changed) = permit.transition() {
+            self.changed = Some(changed);
+        }
         Ok((Target::ONLY, permit))
     }
 
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
         let verdict = self.breaker.verdict(report);
-        let changed = self.table.record(now, self.key, permit, verdict, self.breaker);
-        self.changed = changed.or(self.changed);
-        if let Some((throttle, policy)) = &mut self.throttle {
-            throttle.record(report, self.policy.retry().codes(), policy);
+        if let Some(changed) = self.table.record(now, self.key, permit, verdict, self.breaker) {
+            self.changed = Some(changed);
+        }
+        if let Some(tokens) = &mut self.throttle {
+            tokens.record(report, self.policy.retry().codes());
         }
     }
 
     fn retry_allowed(&mut self, _now: Instant) -> bool {
-        match &mut self.throttle {
-            Some((throttle, policy)) => throttle.allow(policy),
-            None => true,
-        }
+        self.throttle.as_mut().is_none_or(Tokens::allow)
     }
 
     fn renew(&mut self, now: Instant, _target: Target, permit: &Permit) {

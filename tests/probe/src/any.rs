@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use evenkeel_core::{
     Answer, Bad, Because, BudgetExhausted, Code, CodeSet, Deadline, HealthChange, Instant, Jitter,
-    Micros, Next, Outcome, OutlierChange, Pushback, Rejected, Report, Sent, Standing, StopReason,
-    Strategy, Target, Transition, Tried, Unimplemented, Verdict, Weight,
+    Micros, Next, Outcome, OutlierChange, Pushback, Rejected, Report, Sent, Setback, Standing,
+    StopReason, Strategy, Target, Transition, Tried, Unimplemented, Verdict, Weight,
 };
 
 /// A type of which any value can be had.
@@ -96,6 +96,7 @@ one_of!(CodeSet: Self::EMPTY.with(any()).with(any()).without(any()));
 one_of!(Target: Self::new(any()));
 one_of!(Tried: Self::NONE.with(any()).with(any()));
 one_of!(Rejected: Self { retry_at: any() });
+one_of!(Setback: Self { failures: any(), dial_at: any() });
 one_of!(BudgetExhausted: Self { elapsed: any(), total: any() });
 one_of!(Outcome: Self { code: any(), sent: any(), pushback: any() });
 one_of!(Report: Self { outcome: any(), took: any(), weight: any() });

@@ -5,6 +5,7 @@
 mod any;
 pub mod board;
 mod settings;
+pub mod uplink;
 
 pub use any::{Any, any, blur};
 pub use settings::Rule;

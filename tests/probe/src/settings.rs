@@ -2,11 +2,12 @@
 //! accepts is all that a machine may meet.
 
 use core::hash::Hash;
+use core::hint::black_box;
 
 use evenkeel_core::{
     AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, EjectionPolicy,
-    FailurePercentage, HealthPolicy, LastN, OutlierPolicy, RetryPolicy, SuccessRate,
-    ThrottlePolicy, TimeWindow, Trip,
+    FailurePercentage, HealthPolicy, LastN, OutlierPolicy, ReconnectPolicy, RetryPolicy, Rung,
+    SuccessRate, ThrottlePolicy, TimeWindow, Trip,
 };
 
 use crate::{Any, any};
@@ -42,6 +43,20 @@ impl Any for CallPolicy {
             .and_then(|policy| CallPolicy::with_attempt_timeout(policy, any()))
             .and_then(|policy| CallPolicy::with_short_slice(policy, any()))
             .and_then(|policy| CallPolicy::with_hedge_after(policy, any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for ReconnectPolicy {
+    fn any() -> Self {
+        static LADDER: [Rung; 2] = [Rung::reset_peripheral(3), Rung::reboot(5)];
+        ReconnectPolicy::with_splay(ReconnectPolicy::DEFAULT, any())
+            .and_then(|policy| ReconnectPolicy::with_backoff(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_stable_after(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_dial_timeout(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_max_hint(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_give_up_after(policy, any()))
+            .and_then(|policy| ReconnectPolicy::with_ladder(policy, black_box(&LADDER)))
             .unwrap_or_default()
     }
 }

@@ -126,6 +126,25 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         Q: Hash + Equivalent<K> + ?Sized,
         K: for<'a> From<&'a Q>,
     {
+        self.lookup_with(now, key, || K::from(key))
+    }
+
+    /// Like [`lookup`](Self::lookup), for keys that are not made by `From`. `own` is called for a
+    /// key that is new, and must give one that equals `key`.
+    ///
+    /// ```
+    /// use evenkeel_core::Instant;
+    /// use evenkeel_std::SharedTable;
+    ///
+    /// let table: SharedTable<u64> = SharedTable::new(1_000).unwrap();
+    /// let tenant = 42;
+    /// assert!(table.lookup_with(Instant::ZERO, &tenant, || tenant).handle.is_some());
+    /// assert!(table.get(&tenant).is_some());
+    /// ```
+    pub fn lookup_with<Q>(&self, now: Instant, key: &Q, own: impl FnOnce() -> K) -> Lookup<T>
+    where
+        Q: Hash + Equivalent<K> + ?Sized,
+    {
         let mut inner = lock(&self.inner);
         if now.since(inner.swept_at) >= self.idle_ttl {
             inner.forget_idle(now, self.idle_ttl);
@@ -150,7 +169,7 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         }
         let breaker = Arc::new(SharedBreaker::closed());
         let entry = Entry { breaker: Arc::clone(&breaker), used_at: now };
-        inner.entries.insert(K::from(key), entry);
+        inner.entries.insert(own(), entry);
         Lookup { handle: Some(Handle(breaker)), overflowed }
     }
 

@@ -10,6 +10,7 @@ mod breaker;
 mod budget;
 mod call;
 mod health;
+mod reconnect;
 mod table;
 mod text;
 mod values;
@@ -28,6 +29,7 @@ extern "C" fn _start() -> ! {
         table::reach();
         call::reach();
         health::reach();
+        reconnect::reach();
         text::reach();
         #[cfg(any(feature = "control-index", feature = "control-overflow"))]
         control::reach();

@@ -151,6 +151,7 @@ fn events() {
         0 => Event::from(transition),
         1 => Event::from(any::<evenkeel_core::BudgetExhausted>()),
         2 => Event::from(any::<evenkeel_core::Next>()),
+        4 => Event::from(any::<evenkeel_core::Setback>()),
         3 => Event::from(any::<evenkeel_core::Rejected>()),
         4 => Event::from(any::<evenkeel_core::HealthChange>()),
         5 => Event::from(any::<evenkeel_core::OutlierChange>()),

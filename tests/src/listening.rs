@@ -1,4 +1,4 @@
-//! This file knows what was warned about while a test ran.
+//! This file knows what the house said aloud while a test ran.
 
 use core::fmt;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -11,21 +11,24 @@ use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 /// Everything the house says on this thread, from now on until it is dropped.
 ///
 /// A test's calls and servers are all on its own thread.
-pub(crate) struct Listening {
+#[derive(Debug)]
+#[must_use = "it hears nothing once it is dropped"]
+pub struct Listening {
     heard: Arc<Mutex<Vec<Heard>>>,
     _until: DefaultGuard,
 }
 
 /// One event.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+struct Heard {
     level: Level,
     /// The message, and every field as `name=value`.
-    pub(crate) text: String,
+    text: String,
 }
 
 impl Listening {
-    pub(crate) fn begin() -> Self {
+    /// Listens from here on.
+    pub fn begin() -> Self {
         LazyLock::force(&OTHERS);
         let heard = Arc::<Mutex<Vec<Heard>>>::default();
         let ear = Dispatch::new(Ear(Arc::clone(&heard)));
@@ -33,17 +36,29 @@ impl Listening {
     }
 
     /// The warnings so far.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         self.at(Level::WARN)
     }
 
     /// What was merely reported so far: breakers that changed their state.
-    pub(crate) fn reports(&self) -> Vec<String> {
+    pub fn reports(&self) -> Vec<String> {
         self.at(Level::INFO)
     }
 
+    /// How many warnings so far have this in them.
+    pub fn warnings_about(&self, text: &str) -> usize {
+        self.warnings().iter().filter(|warning| warning.contains(text)).count()
+    }
+
+    /// The warnings so far, which are then forgotten like everything else.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let warnings = self.warnings();
+        self.forget();
+        warnings
+    }
+
     /// Forgets what it has heard.
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         self.heard.lock().unwrap().clear();
     }
 

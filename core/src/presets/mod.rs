@@ -1,0 +1,43 @@
+//! Schedules that other people have written down, each with its source.
+//!
+//! This file knows where to find them. Whoever replaces a hand-written CoAP or DHCP client, or
+//! wants a fleet to behave as its operator's other devices do, starts here.
+//!
+//! | preset | first | growth | cap | spread |
+//! |---|---|---|---|---|
+//! | [`FREERTOS`] | 500 ms | × 2 | 5 s | full |
+//! | [`Coap`] | 2..=3 s, drawn once | × 2 | none, 4 repetitions | none after the first |
+//! | [`Dhcp4`] | 4 s | × 2 | 64 s | ± 1 s |
+//! | [`Dhcp6`] | 1..=10 s | × 2 (1.9 to 2.1) | by message, ± 10 % | ± 10 % |
+//!
+//! All of them answer `next_delay(&mut Growth, &mut impl Random)` as a [`Backoff`] does.
+
+mod coap;
+mod dhcp4;
+mod dhcp6;
+
+pub use coap::Coap;
+pub use dhcp4::Dhcp4;
+pub use dhcp6::Dhcp6;
+
+use core::time::Duration;
+
+use crate::{Backoff, Jitter};
+
+/// `FreeRTOS`'s `backoffAlgorithm` with the numbers of its MQTT and HTTP demos: 500 ms doubling to
+/// 5 s, full jitter. The demos stop after five retries.
+///
+/// Where its random number comes from is up to the caller there as here; its documentation, too,
+/// asks for a source seeded per device.
+///
+/// ```
+/// use evenkeel_core::{Growth, Micros, SmallRng, presets};
+///
+/// let (mut growth, mut rng) = (Growth::START, SmallRng::seeded(1));
+/// let first = presets::FREERTOS.next_delay(&mut growth, &mut rng);
+/// assert!(first <= Micros::from_millis(500));
+/// ```
+pub const FREERTOS: Backoff = checked!(
+    checked!(Backoff::new(Duration::from_millis(500), Duration::from_secs(5)))
+        .with_jitter(Jitter::Full)
+);
