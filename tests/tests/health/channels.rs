@@ -3,7 +3,7 @@
 use evenkeel_tonic::health::HealthChecker;
 use std::sync::{Arc, Mutex};
 
-use crate::lab::{Channels, Lab, asked, err, every, millis, not_serving, pass, serving};
+use crate::lab::{Channels, Lab, asked, err, every, millis, not_serving, pass, serving, timed};
 
 #[tokio::test(start_paused = true)]
 async fn h02_a_channel_is_used_again_until_a_check_fails() {
@@ -85,7 +85,7 @@ async fn h27_the_channel_goes_first_and_the_callback_is_told_last() {
     let _peer = evenkeel_tests::Peer::new([serving(), err(), serving()]).listen(&net, "a");
     let mut changes = built.changes();
     built.start();
-    changes.changed().await;
+    timed(changes.changed()).await;
     pass(2_500).await;
     let expected = [
         (true, Ok(true), Some(true), (1, 1)),
