@@ -46,7 +46,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
             }
             let Some(own) = wait(member, deadline) else { return Connected::This };
             let list = self.list();
-            let others = list.members().filter(|other| {
+            let others = list.from(member.target).filter(|other| {
                 other.serial != member.serial && self.balance.may_use(other) && usable(other)
             });
             let mut waits = vec![own];
@@ -93,8 +93,9 @@ fn wait<S: Clone + Send + 'static>(member: &Arc<Member<S>>, deadline: Deadline) 
     Some(Box::pin(async move { connectivity.wait(deadline).await.is_ok() }))
 }
 
-/// So that a thousand calls that wait for a fleet that is away do not wait a million times.
-const MOST_OTHERS: usize = 16;
+/// So that a thousand calls that wait for a fleet that is away do not wait a million times. In
+/// larger ones each waits for the next ones after its own, so that all together miss nobody.
+const MOST_OTHERS: usize = 64;
 
 /// Which one was connected first; `None` if all gave up.
 async fn any(mut waits: Vec<Wait>) -> Option<usize> {
