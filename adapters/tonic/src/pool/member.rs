@@ -147,13 +147,6 @@ impl<S> List<S> {
         self.slots.iter().flatten()
     }
 
-    /// The same, beginning with the one at `target`.
-    pub(crate) fn from(&self, target: Target) -> impl Iterator<Item = &Arc<Member<S>>> {
-        let at = usize::from(target.number()).min(self.slots.len());
-        let (before, after) = self.slots.split_at(at);
-        after.iter().chain(before).flatten()
-    }
-
     pub(crate) fn get(&self, target: Target) -> Option<&Arc<Member<S>>> {
         self.slots.get(usize::from(target.number()))?.as_ref()
     }
