@@ -99,7 +99,7 @@ fn a_breaker_has_every_number_of_its_section() {
         .and_then(|policy| policy.with_successes_to_close(2))
         .and_then(|policy| policy.with_slow_after(millis(2_000)))
         .unwrap();
-    assert_eq!(made, expected);
+    assert_eq!((made, settings.breaker().unwrap().open_jitter()), (expected, 100));
     let call = settings.call_policy("/a.B/C");
     let unbounded = CallPolicy::DEFAULT.unbounded().with_retry(RetryPolicy::OFF);
     assert_eq!(call, unbounded.with_short_slice(millis(20)).unwrap());
