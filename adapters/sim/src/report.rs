@@ -27,7 +27,8 @@ pub fn facts(
     batch: &Batch,
     safe_load: Option<f64>,
 ) -> Vec<(&'static str, String)> {
-    let seconds = |time: Option<u32>| time.map_or("never".into(), |time| format!("{time} s"));
+    let seconds =
+        |time: Option<u32>| time.map_or_else(|| "never".into(), |time| format!("{time} s"));
     let mut facts = vec![
         ("Load", percent(scenario.offered() / scenario.capacity())),
         ("Time to recover, median", seconds(batch.median())),

@@ -147,9 +147,13 @@ async function copy(text, button) {
 }
 
 let timer;
-const soon = () => { clearTimeout(timer); timer = setTimeout(run, 200); };
+const soon = () => {
+  $("status").textContent = "Changed…";
+  clearTimeout(timer);
+  timer = setTimeout(run, 200);
+};
 form.addEventListener("input", soon);
-form.addEventListener("reset", () => setTimeout(run, 0));
+form.addEventListener("reset", soon);
 form.addEventListener("submit", (event) => event.preventDefault());
 for (const button of document.querySelectorAll("[role=tab]")) {
   button.addEventListener("click", () => tab(button.id.slice(4)));
@@ -173,8 +177,8 @@ $("theme").addEventListener("click", () => {
   }
   Object.assign(first, chosen());
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    const field = form.elements[name];
-    if (field && "value" in field) field.value = value;
+    const field = form.elements.namedItem(name);
+    if (field) field.value = value;
   }
   await run();
 })();

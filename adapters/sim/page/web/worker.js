@@ -5,7 +5,9 @@ async function load(bytes) {
 }
 function ask(text) {
   const request = new TextEncoder().encode(text);
-  new Uint8Array(engine.memory.buffer).set(request, engine.request(request.length));
+  // Making room may move the memory, so it is looked at afterwards.
+  const room = engine.request(request.length);
+  new Uint8Array(engine.memory.buffer).set(request, room);
   const at = engine.answer();
   const answer = new Uint8Array(engine.memory.buffer, at, engine.answer_length());
   return new TextDecoder().decode(answer).split("\x1e").filter(Boolean).map((r) => r.split("\x1f"));

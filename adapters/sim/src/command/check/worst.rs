@@ -40,7 +40,7 @@ impl Worst {
     }
 
     pub(crate) fn print(&self, policy: &Policy) {
-        let duration = self.duration.map_or("without end".into(), |span| span.to_string());
+        let duration = self.duration.map_or_else(|| "without end".into(), |span| span.to_string());
         println!("At worst, one call makes {} attempts and takes {duration}.", self.attempts);
         let attempts = f64::from(self.attempts);
         println!("A dead backend below layers of such clients, attempts for each call:");
