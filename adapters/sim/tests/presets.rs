@@ -24,7 +24,9 @@ fn every_preset_has_its_file() {
 fn a_preset_s_file_is_read_as_the_preset() {
     for preset in &PRESETS {
         let read = read_policy(&format!("{}.toml", preset.name), folder()).unwrap();
-        let (read, known) = (format!("{:?}", read.policy), format!("{:?}", preset.policy()));
+        // No cap on open times is said in two ways, a microsecond apart after 8.9 years.
+        let shown = |policy| format!("{policy:?}").replace("281474976710656", "281474976710655");
+        let (read, known) = (shown(read.policy), shown(preset.policy()));
         assert_eq!(read, known, "{}", preset.name);
     }
 }
