@@ -103,6 +103,15 @@ impl Backoff {
         grown: Linked(doubled),
         range: Linked(Self::proportional),
     };
+    /// gRPC's `connection-backoff.md`: 1 s, × 1.6, at most 120 s, ±20 %.
+    pub const CONNECTION: Self = Self {
+        initial: Micros::from_millis(1_000),
+        max: Micros::from_millis(120_000),
+        multiplier: thousandths_to_q16(1_600),
+        shape: Shape::Proportional { thousandths: 200, share: share_to_q16(200) },
+        grown: Linked(grown_q16),
+        range: Linked(Self::proportional),
+    };
 
     /// Doubling from `initial` to at most `max`, ±10 %.
     ///

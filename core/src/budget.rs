@@ -71,6 +71,11 @@ impl BudgetPolicy {
         self
     }
 
+    /// The safety margin.
+    pub const fn safety_margin(&self) -> Micros {
+        self.safety_margin
+    }
+
     /// The floor.
     pub const fn min_timeout(&self) -> Micros {
         self.min_timeout

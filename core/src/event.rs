@@ -3,7 +3,9 @@
 //! Machines return what they changed and call nothing back; whoever drives them turns it into an
 //! event once nothing is lent any more.
 
-use crate::{BudgetExhausted, Next, Rejected, Setback, StopReason, Transition};
+use crate::{
+    BudgetExhausted, HealthChange, Next, OutlierChange, Rejected, Setback, StopReason, Transition,
+};
 
 /// Something that happened in a step.
 ///
@@ -22,6 +24,10 @@ pub enum Event {
     Budget(BudgetExhausted),
     /// An attempt ended; this is what follows.
     Ended(Next),
+    /// A target's health bit was set or flipped.
+    Health(HealthChange),
+    /// A target left the rotation because of its calls, or came back.
+    Outlier(OutlierChange),
     /// A dial failed or a session ended; this is what it led to.
     Link(Setback),
     /// A breaker refused an attempt.
@@ -45,6 +51,18 @@ impl From<BudgetExhausted> for Event {
 impl From<Next> for Event {
     fn from(next: Next) -> Self {
         Self::Ended(next)
+    }
+}
+
+impl From<HealthChange> for Event {
+    fn from(change: HealthChange) -> Self {
+        Self::Health(change)
+    }
+}
+
+impl From<OutlierChange> for Event {
+    fn from(change: OutlierChange) -> Self {
+        Self::Outlier(change)
     }
 }
 

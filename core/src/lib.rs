@@ -67,7 +67,12 @@
 //! `a_protecting_circuit_is_never_evicted`, `same_key_same_breaker`. Of a backoff:
 //! `never_above_the_cap`, `jitter_keeps_its_range`, `jitter_survives_at_the_cap`,
 //! `ceilings_never_shrink`. Of a budget: `a_deadline_is_never_widened`, `zero_is_not_none`. Of a
-//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of a link:
+//! throttle: `granted_at_failure_time`, `ratio_is_exact`, `waiting_retries_count`. Of health checks:
+//! `a_dead_target_is_asked_for_ever`,
+//! `a_failing_target_is_never_asked_more_often_than_a_healthy_one`. Of a balancer:
+//! `round_robin_is_even`, `no_neighbour_inherits_a_load`,
+//! `everybody_who_may_be_asked_is_asked_once_before_a_refusal`. Of outliers:
+//! `doubt_leaves_nobody_without_a_target`. Of a link:
 //! `only_a_session_that_stayed_up_resets`, `a_lost_session_never_dials_at_once`,
 //! `hints_only_lengthen`, `the_ladder_is_climbed_in_order`, and those of a call that have a meaning
 //! for it. Of everything: `no_panic_is_reachable`, `no_overflow_in_any_profile`.
@@ -75,9 +80,9 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → presets, retry, throttle, breaker → table, pick, reconnect → call → event`. Of the code
-//! only [`rng`] and [`presets`] are public as modules; everything else is re-exported here.
-//! [`docs::driving`] says how to write a driver, with async or without a heap.
+//! window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
+//! call → event`. Of the code only [`rng`] and [`presets`] are public as modules; everything else is
+//! re-exported here. [`docs::driving`] says how to write a driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
@@ -89,14 +94,17 @@ pub mod presets;
 pub mod rng;
 
 mod backoff;
+mod balance;
 mod breaker;
 mod budget;
 mod call;
 mod code;
 mod event;
+mod health;
 mod linked;
 mod num;
 mod outcome;
+mod outlier;
 mod pick;
 mod reconnect;
 mod retry;
@@ -106,6 +114,7 @@ mod time;
 mod window;
 
 pub use backoff::{Backoff, Growth, Jitter};
+pub use balance::{Balancer, Members, Strategy, WEIGHT_ONE, check_weights};
 pub use breaker::{
     BreakerPolicy, BreakerState, CircuitBreaker, Gate, Passage, Permit, Rejected, Snapshot,
     Transition,
@@ -114,9 +123,14 @@ pub use budget::{BudgetExhausted, BudgetPolicy, DeadlineBudget};
 pub use call::{Action, Attempt, Call, CallPolicy, Keyed, Next, Single, Upstream};
 pub use code::{Code, CodeSet};
 pub use event::Event;
+pub use health::{Answer, Health, HealthChange, HealthPolicy, HealthWatch, Unimplemented};
 pub use invalid::Invalid;
 pub use outcome::{Outcome, Pushback, Report, Sent, Weight};
-pub use pick::{Refusal, Target, Tried, pick};
+pub use outlier::{
+    EjectionPolicy, FailurePercentage, Outlier, OutlierChange, OutlierPolicy, OutlierSweep,
+    SuccessRate,
+};
+pub use pick::{Refusal, Standing, Target, Tried, pick};
 pub use reconnect::{Dial, Escalation, Reconnect, ReconnectAction, ReconnectPolicy, Rung, Setback};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};

@@ -53,6 +53,19 @@ impl Tried {
     }
 }
 
+/// What is known of a target before it is asked for leave.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Standing {
+    /// Not to be used: a health check says so, or has not said anything yet.
+    Down,
+    /// To be used if nobody is [`Up`](Self::Up): its calls speak against it, which is a reason to
+    /// prefer others and no reason to fail a call.
+    Suspect,
+    /// To be used.
+    Up,
+}
+
 /// No target may be used for the next attempt.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -64,6 +77,16 @@ pub enum Refusal {
     },
     /// No target is eligible.
     NoTarget,
+}
+
+impl Refusal {
+    /// The refusal that is over sooner.
+    pub(crate) fn or_sooner(self, rejected: Rejected) -> Self {
+        match self {
+            Self::CircuitOpen { retry_at } if retry_at <= rejected.retry_at => self,
+            Self::CircuitOpen { .. } | Self::NoTarget => rejected.into(),
+        }
+    }
 }
 
 impl From<Rejected> for Refusal {
@@ -84,6 +107,8 @@ impl fmt::Display for Refusal {
 impl core::error::Error for Refusal {}
 
 /// Asks the `eligible` targets in turn, those not in `tried` first, and takes the first leave.
+///
+/// For an order of your own; [`Balancer`](crate::Balancer) makes one.
 ///
 /// `ask` is called at most once for each target, and never again after it gave leave.
 ///
@@ -115,15 +140,8 @@ pub fn pick(
     for target in untried.chain(again) {
         match ask(target) {
             Ok(permit) => return Ok((target, permit)),
-            Err(rejected) => refusal = sooner(refusal, rejected),
+            Err(rejected) => refusal = refusal.or_sooner(rejected),
         }
     }
     Err(refusal)
-}
-
-fn sooner(refusal: Refusal, rejected: Rejected) -> Refusal {
-    match refusal {
-        Refusal::CircuitOpen { retry_at } if retry_at <= rejected.retry_at => refusal,
-        Refusal::CircuitOpen { .. } | Refusal::NoTarget => rejected.into(),
-    }
 }

@@ -36,13 +36,16 @@
 //! | the same, with the socket's own errors | [`Peer::listen_tcp`], on a clock that is not paused |
 //! | dialling, losing connections, servers that come late | [`Network::on_dial`], [`Network::cut`], [`Network::freeze`], [`Network::after`] |
 //! | that nothing is lost when a call is dropped | [`Stub::lazy`] under [`drop_at_every_poll`] |
+//! | what it says aloud | [`Listening`] |
 //! | what a layer costs | [`Stub::canned`] |
 
+pub mod answers;
 pub mod model;
 pub mod pb;
 pub mod replay;
 
 mod clock;
+mod listening;
 mod net;
 mod pages;
 mod peer;
@@ -52,6 +55,7 @@ mod script;
 mod stub;
 
 pub use h2::Reason;
+pub use listening::Listening;
 pub use net::{Dial, Dialer, Listener, Network, Pipe};
 pub use pages::{ids_of, scenarios, tests_in};
 pub use peer::{Greeting, Peer, Transport};
@@ -71,3 +75,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The guide's examples, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide.md")]
+pub struct Guide;

@@ -1,33 +1,14 @@
 //! The laws of a table, in every state a small one can reach and on random walks of larger ones.
 
-use core::time::Duration;
 use std::sync::OnceLock;
 
 use evenkeel_core::{
     BreakerPolicy, BreakerState, BreakerTable, Consecutive, Deadline, Instant, Verdict, checked,
 };
 use evenkeel_tests::ensure;
-use evenkeel_tests::model::ledger::Terms;
 use evenkeel_tests::model::on_random;
 use evenkeel_tests::model::search::search;
-use evenkeel_tests::model::table::{Move, Setting, Step, World};
-use proptest::collection::vec;
-use proptest::prelude::*;
-use proptest::sample::select;
-
-/// Eight of the units in which a table knows leases, so that edges are met exactly.
-const TICK: u64 = 8 << 16;
-
-/// Two failures in a row open for two ticks.
-fn setting(permits: usize) -> Setting {
-    let open_for = 2 * TICK;
-    let policy = BreakerPolicy::new(checked!(Consecutive::new(2)));
-    Setting {
-        policy: policy.with_open_for(Duration::from_micros(open_for)).unwrap(),
-        terms: Terms { open_for, max_open: open_for, max_trials: 1, successes: 1 },
-        permits,
-    }
-}
+use evenkeel_tests::model::table::{Move, Setting, Step, TICK, World, any_walk};
 
 /// Every step of a table of `N`, with `keys` keys and at most `permits` permits out, in states up
 /// to `depth` steps away. A changed number of states is a changed machine: look at it, then write
@@ -36,7 +17,7 @@ fn collect<const N: usize>(
     (keys, permits, depth): (u8, usize, usize),
     expected: (usize, usize),
 ) -> (usize, Vec<Step>) {
-    let setting = setting(permits);
+    let setting = Setting::two_failures(permits);
     let mut moves = vec![Move::Pass(TICK)];
     moves.extend((0..keys).map(|key| Move::Admit(key, Some(TICK))));
     for place in 0..permits {
@@ -57,20 +38,6 @@ fn collect<const N: usize>(
     println!("{extent:?} with {N} slots, {keys} keys, {permits} permits");
     assert_eq!((extent.states, extent.steps), expected);
     (N, steps)
-}
-
-/// A walk of up to 60 moves through a table of four, and where its clock starts.
-fn any_walk() -> impl Strategy<Value = (u64, Vec<Move>)> {
-    let spans = || select(vec![0, 1, TICK - 1, TICK, 2 * TICK, 5 * TICK]);
-    let verdict = select(vec![Verdict::Failure, Verdict::Success, Verdict::Ignored]);
-    let to = prop_oneof![
-        6 => (0..8u8, proptest::option::of(spans())).prop_map(|(key, span)| Move::Admit(key, span)),
-        6 => (0..8usize, verdict).prop_map(|(which, verdict)| Move::Record(which, verdict)),
-        2 => spans().prop_map(Move::Pass),
-        1 => (0..8usize).prop_map(Move::Lose),
-    ];
-    // At the clock's start, around the wrapping of a table's units, and in 2026 as Unix counts.
-    (select(vec![0, (1 << 47) - TICK, (1 << 48) - TICK, 1_780_000_000_000_000]), vec(to, 0..60))
 }
 
 /// Asks `law` of every step of every search (made once), then of the steps of random walks. It
@@ -94,7 +61,7 @@ fn on_steps(law: impl Fn(usize, &Step) -> Result<bool, String>) {
         }
     }
     assert!(cases > 100, "only {cases} cases");
-    let setting = setting(6);
+    let setting = Setting::two_failures(6);
     on_random(any_walk(), |(start, moves)| {
         let mut world = World::<4>::new(start);
         for to in &moves {

@@ -50,6 +50,22 @@ fn details_traces_agree() {
     assert_eq!((summary.traces, summary.steps, summary.agree), (100, 100, 100), "{summary}");
 }
 
+#[test]
+fn balancer_traces_agree() {
+    let summary = replayed("balancer.jsonl");
+    assert_eq!((summary.traces, summary.steps, summary.agree), (100, 1_446, 100), "{summary}");
+}
+
+#[test]
+fn health_traces_differ_as_intended_only() {
+    let summary = replayed("health.jsonl");
+    assert_eq!((summary.traces, summary.steps, summary.agree), (100, 2_440, 21), "{summary}");
+    let first = [(Rules::of(&[Rule::HealthBit]), 3), (Rules::of(&[Rule::IndependentTargets]), 76)];
+    assert_eq!(summary.first, first.into(), "{summary}");
+    let needed = [(Rule::HealthBit, 28), (Rule::IndependentTargets, 77)];
+    assert_eq!(summary.needed, needed.into(), "{summary}");
+}
+
 /// One number changed in a recording must be a difference that no rule excuses.
 #[test]
 fn a_doctored_recording_is_noticed() {
@@ -57,6 +73,8 @@ fn a_doctored_recording_is_noticed() {
         ("breaker.jsonl", r#""open", 1, 0, 0.0"#, r#""open", 2, 0, 0.0"#),
         ("retry.jsonl", r#""elapsed": 0.3"#, r#""elapsed": 0.31"#),
         ("budget.jsonl", "[0.05, false, null", "[0.06, false, null"),
+        ("balancer.jsonl", r#""h0:1", "h1:1", "h2:1", null"#, r#""h0:1", "h2:1", "h1:1", null"#),
+        ("health.jsonl", "[10.0, \"h0:1\"]", "[10.5, \"h0:1\"]"),
         ("details.jsonl", r#"{"timeout": 100.0, "wait_for_ready": true"#, r#"{"timeout": 100.0"#),
     ];
     for (name, was, is) in doctored {

@@ -6,7 +6,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 
 use evenkeel_core::{
-    Action, Attempt, Call, Code, Deadline, Instant, Outcome, StopReason, Upstream,
+    Action, Attempt, Call, Code, Deadline, Instant, Next, Outcome, StopReason, Upstream,
 };
 
 use crate::BlockingClock;
@@ -109,7 +109,10 @@ pub fn call<U: Upstream, T, E>(
                 match ended {
                     Ok((outcome, reply)) => {
                         ledger.keep(now, &next, reply);
-                        call.complete(now, &mut upstream, next, outcome);
+                        if let Next::Stop(reason) = call.complete(now, &mut upstream, next, outcome)
+                        {
+                            return ledger.settle(reason);
+                        }
                     }
                     Err(panic) => {
                         call.complete(now, &mut upstream, next, Outcome::new(Code::Unknown));
@@ -167,7 +170,7 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
             Self::CircuitOpen { .. } => f.write_str("circuit breaker is open"),
             Self::DeadlineExceeded { .. } => f.write_str("deadline exceeded"),
             Self::NoTarget => f.write_str("no target is eligible"),
-            Self::Peer { error, .. } => error.fmt(f),
+            Self::Peer { error, reason } => write!(f, "{error} (no further attempt: {reason})"),
         }
     }
 }

@@ -25,9 +25,9 @@ fn together(threads: usize, body: impl Fn(usize) + Sync) {
     });
 }
 
-/// F65: load-then-store would spend a token twice.
+/// Load-then-store would spend a token twice.
 #[test]
-fn a_thousand_tokens_are_a_thousand_grants() {
+fn f65_a_thousand_tokens_are_a_thousand_grants() {
     const THOUSAND: ThrottlePolicy = checked!(ThrottlePolicy::success_refilled(1_000, 100));
     let (throttle, granted) = (SharedThrottle::new(THOUSAND), AtomicUsize::new(0));
     together(16, |_| {

@@ -45,11 +45,10 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// let source = status.source().and_then(|source| source.downcast_ref::<TransportError>());
 /// assert!(source.is_some_and(|error| error.sent().nothing_executed()));
 /// ```
-#[derive(Debug)]
 pub struct TransportError {
     code: Code,
     sent: Sent,
-    source: BoxError,
+    pub(crate) source: BoxError,
 }
 
 impl TransportError {
@@ -91,6 +90,18 @@ impl TransportError {
     /// How far the request got.
     pub const fn sent(&self) -> Sent {
         self.sent
+    }
+
+    /// Whether the server closed the connection because too much came on it; pings, if it is
+    /// gRPC's. Whatever it was, less is right.
+    pub(crate) fn asks_for_calm(&self) -> bool {
+        let of_h2 = |error: &(dyn Error + 'static)| {
+            error.downcast_ref::<h2::Error>().is_some_and(|error| {
+                let calm = error.reason() == Some(Reason::ENHANCE_YOUR_CALM);
+                error.is_go_away() && error.is_remote() && calm
+            })
+        };
+        chain(&*self.source).any(of_h2)
     }
 
     /// What the rules are told of it.

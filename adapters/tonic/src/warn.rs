@@ -12,6 +12,8 @@ pub(crate) enum Warning {
     ForeignRetries = 1 << 1,
     /// A call should wait for a connection but has no deadline.
     ReadyWithoutDeadline = 1 << 2,
+    /// A caller's `grpc-timeout` could not be read.
+    MalformedTimeout = 1 << 3,
 }
 
 /// Which warnings have been given.

@@ -4,9 +4,9 @@ use core::hint::black_box;
 use core::time::Duration;
 
 use evenkeel_core::{
-    Bad, Because, BudgetExhausted, Code, CodeSet, Deadline, Instant, Jitter, Micros, Next, Outcome,
-    Pushback, Rejected, Report, Sent, Setback, StopReason, Target, Transition, Tried, Verdict,
-    Weight,
+    Answer, Bad, Because, BudgetExhausted, Code, CodeSet, Deadline, HealthChange, Instant, Jitter,
+    Micros, Next, Outcome, OutlierChange, Pushback, Rejected, Report, Sent, Setback, Standing,
+    StopReason, Strategy, Target, Transition, Tried, Unimplemented, Verdict, Weight,
 };
 
 /// A type of which any value can be had.
@@ -100,21 +100,27 @@ one_of!(Setback: Self { failures: any(), dial_at: any() });
 one_of!(BudgetExhausted: Self { elapsed: any(), total: any() });
 one_of!(Outcome: Self { code: any(), sent: any(), pushback: any() });
 one_of!(Report: Self { outcome: any(), took: any(), weight: any() });
+one_of!(Answer: Self::Failed, Self::NotServing, Self::Serving, Self::Unimplemented);
 one_of!(Bad: Self::Failures, Self::SlowCalls);
 one_of!(Because: Self::Backoff, Self::Hint, Self::Pushback, Self::Transparent);
+one_of!(HealthChange: Self::Healthy, Self::Unhealthy);
 one_of!(
     Jitter: Self::Decorrelated, Self::Equal, Self::Full, Self::None, Self::Proportional(any())
 );
 one_of!(Next: Self::Retry { at: any(), because: any() }, Self::StillTrying, Self::Stop(any()));
+one_of!(OutlierChange: Self::Ejected, Self::Quarantined, Self::Returned);
 one_of!(Pushback: Self::AtLeast(any()), Self::Exactly(any()), Self::None, Self::Stop);
 one_of!(Sent: Self::Maybe, Self::Never, Self::NotConnected, Self::Refused);
+one_of!(Standing: Self::Down, Self::Suspect, Self::Up);
 one_of!(
     StopReason: Self::AttemptsUsedUp, Self::CircuitOpen { retry_at: any() },
     Self::HintTooLong { hint: any() }, Self::NoTarget, Self::Succeeded,
 );
+one_of!(Strategy: Self::LeastRequest, Self::Random, Self::RoundRobin, Self::Weighted);
 one_of!(
     Transition: Self::Closed, Self::ForcedClosed, Self::ForcedOpen, Self::HalfOpened, Self::Opened
 );
+one_of!(Unimplemented: Self::Healthy, Self::Unhealthy);
 one_of!(
     Verdict: Self::Failure, Self::Ignored, Self::SlowFailure, Self::SlowSuccess, Self::Success
 );

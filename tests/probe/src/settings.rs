@@ -5,8 +5,9 @@ use core::hash::Hash;
 use core::hint::black_box;
 
 use evenkeel_core::{
-    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, LastN, ReconnectPolicy,
-    RetryPolicy, Rung, ThrottlePolicy, TimeWindow, Trip,
+    AnyOf, Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, EjectionPolicy,
+    FailurePercentage, HealthPolicy, LastN, OutlierPolicy, ReconnectPolicy, RetryPolicy, Rung,
+    SuccessRate, ThrottlePolicy, TimeWindow, Trip,
 };
 
 use crate::{Any, any};
@@ -119,5 +120,41 @@ impl Any for TimeWindow {
 impl<A: Any, B: Any> Any for AnyOf<A, B> {
     fn any() -> Self {
         Self { first: any(), second: any() }
+    }
+}
+
+impl Any for HealthPolicy {
+    fn any() -> Self {
+        let policy = HealthPolicy::with_unimplemented(HealthPolicy::DEFAULT, any());
+        HealthPolicy::with_interval(policy, any())
+            .and_then(|policy| HealthPolicy::with_timeout(policy, any()))
+            .and_then(|policy| HealthPolicy::with_max_backoff(policy, any()))
+            .and_then(|policy| HealthPolicy::with_counts(policy, any(), any()))
+            .unwrap_or_default()
+    }
+}
+
+impl Any for OutlierPolicy {
+    fn any() -> Self {
+        let policy = OutlierPolicy::with_quarantine(OutlierPolicy::DEFAULT, any());
+        let policy = policy.unwrap_or(OutlierPolicy::OFF);
+        if any() { OutlierPolicy::with_ejection(policy, any()) } else { policy }
+    }
+}
+
+impl Any for EjectionPolicy {
+    fn any() -> Self {
+        let mut policy = EjectionPolicy::without_success_rate(EjectionPolicy::DEFAULT);
+        policy = EjectionPolicy::without_failure_percentage(policy);
+        if let Ok(rule) = SuccessRate::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_success_rate(policy, rule);
+        }
+        if let Ok(rule) = FailurePercentage::new(any(), any(), any()) {
+            policy = EjectionPolicy::with_failure_percentage(policy, rule);
+        }
+        EjectionPolicy::with_interval(policy, any())
+            .and_then(|policy| EjectionPolicy::with_times(policy, any(), any()))
+            .and_then(|policy| EjectionPolicy::with_max_percent(policy, any()))
+            .unwrap_or_default()
     }
 }

@@ -17,6 +17,7 @@ pub mod settings;
 pub mod table;
 pub mod tokens;
 pub mod watched;
+pub mod world;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};

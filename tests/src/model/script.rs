@@ -86,7 +86,8 @@ pub fn extreme_script() -> impl Strategy<Value = Script> {
     (extreme_settings(), vec(step, 0..24)).prop_map(|(settings, steps)| Script { settings, steps })
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+/// Any one thing that happens.
+pub(super) fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => Just(Step::Poll),
         6 => (-1..=1i64).prop_map(Step::Sleep),

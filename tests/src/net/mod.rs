@@ -124,6 +124,11 @@ impl Network {
         self.host(name, |host| host.dials.clone())
     }
 
+    /// How many connections to `name` somebody holds an end of.
+    pub fn connections(&self, name: &str) -> usize {
+        self.host(name, |host| host.links.iter().filter(|link| link.strong_count() > 0).count())
+    }
+
     /// A client of `name` that dials when it is first used.
     pub fn channel(&self, name: &str) -> Channel {
         self.endpoint(name).connect_with_connector_lazy(self.dialer())

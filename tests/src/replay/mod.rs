@@ -11,9 +11,11 @@
 //! What a trace differs by is then a fact and not a guess: the fewest switches with which the
 //! model does what our machine did.
 
+mod balancer;
 mod breaker;
 mod budget;
 mod details;
+mod health;
 mod report;
 mod retry;
 mod rules;
@@ -31,14 +33,16 @@ use evenkeel_core::Invalid;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use balancer::Balancer;
 use breaker::Breaker;
 use budget::Budget;
 use details::Details;
+use health::Health;
 use retry::Retry;
 use seconds::Seconds;
 
-/// Replays the traces of one file, whose name says of which kind they are: `breaker`, `retry`,
-/// `budget` or `details`, and `.jsonl`.
+/// Replays the traces of one file, whose name says of which kind they are: `balancer`, `breaker`,
+/// `budget`, `details`, `health` or `retry`, and `.jsonl`.
 ///
 /// # Errors
 ///
@@ -48,9 +52,11 @@ pub fn replay(path: &Path) -> Result<Summary, Unreadable> {
     let unreadable = |why: String| Unreadable::new(path, 0, why);
     let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     match path.file_name().and_then(|name| name.to_str()) {
+        Some("balancer.jsonl") => replay_all::<Balancer>(path, &text),
         Some("breaker.jsonl") => replay_all::<Breaker>(path, &text),
         Some("budget.jsonl") => replay_all::<Budget>(path, &text),
         Some("details.jsonl") => replay_all::<Details>(path, &text),
+        Some("health.jsonl") => replay_all::<Health>(path, &text),
         Some("retry.jsonl") => replay_all::<Retry>(path, &text),
         _ => Err(unreadable("its name is that of no kind of trace".into())),
     }
@@ -70,6 +76,11 @@ trait Kind {
 
     /// What our machines do.
     fn ours(scenario: &Self::Scenario) -> Result<Self::Trace, Invalid>;
+
+    /// The recording without what its end leaves open.
+    fn settled(_scenario: &Self::Scenario, recorded: Self::Trace) -> Self::Trace {
+        recorded
+    }
 
     /// The trace in the order in which it happened.
     fn steps(trace: Self::Trace) -> Vec<Self::Step>;
@@ -92,7 +103,7 @@ fn replay_all<K: Kind>(path: &Path, text: &str) -> Result<Summary, Unreadable> {
         let unreadable = |why: String| Unreadable::new(path, number + 1, why);
         let line: Line<K::Scenario, K::Trace> =
             serde_json::from_str(line).map_err(|error| unreadable(error.to_string()))?;
-        let recorded = K::steps(line.trace);
+        let recorded = K::steps(K::settled(&line.scenario, line.trace));
         let verdict = judge::<K>(&line.scenario, &recorded)
             .map_err(|invalid| unreadable(format!("our policies refuse it: {invalid}")))?;
         summary.count(line.i, recorded.len(), verdict);

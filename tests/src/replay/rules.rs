@@ -12,8 +12,14 @@ pub enum Rule {
     /// A result of an earlier period of its breaker changes nothing while that is closed or
     /// half-open; in the kit it counts, closes, reopens, or gives back a trial that it never was.
     Epoch,
+    /// A callback follows the health bit; the kit's also tells of one kind of ill health after
+    /// another.
+    HealthBit,
     /// A breaker with a call in flight is not evicted; the kit forgets it, and the call's result.
     InUse,
+    /// Each target is checked by itself, a pause after its own last check; the kit checks all
+    /// that are due together, and waits for the slowest.
+    IndependentTargets,
     /// A failure that arrives while the breaker is open changes nothing; in the kit it is counted
     /// and moves the open time on.
     LateFailureMovesWindow,
@@ -31,11 +37,13 @@ pub enum Rule {
 }
 
 impl Rule {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::Boundary,
         Self::EmptyAllowList,
         Self::Epoch,
+        Self::HealthBit,
         Self::InUse,
+        Self::IndependentTargets,
         Self::LateFailureMovesWindow,
         Self::NeverNegative,
         Self::RestartedCount,
@@ -50,7 +58,9 @@ impl Rule {
             Self::Boundary => "boundary",
             Self::EmptyAllowList => "empty_allow_list",
             Self::Epoch => "epoch",
+            Self::HealthBit => "health_bit",
             Self::InUse => "in_use",
+            Self::IndependentTargets => "independent_targets",
             Self::LateFailureMovesWindow => "late_failure_moves_window",
             Self::NeverNegative => "never_negative",
             Self::RestartedCount => "restarted_count",

@@ -21,6 +21,10 @@ impl Seconds {
         Self(micros)
     }
 
+    pub(super) fn from_secs(secs: f64) -> Self {
+        Self((secs * 1e6).round() as i64)
+    }
+
     /// The span of a setting; `None` below zero, which no setting of ours can hold.
     pub(super) fn duration(self) -> Option<Duration> {
         u64::try_from(self.0).ok().map(Duration::from_micros)
@@ -76,7 +80,7 @@ impl From<Instant> for Seconds {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self((f64::deserialize(deserializer)? * 1e6).round() as i64))
+        Ok(Self::from_secs(f64::deserialize(deserializer)?))
     }
 }
 

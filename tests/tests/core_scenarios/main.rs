@@ -6,16 +6,21 @@
 
 mod circuit;
 mod driver;
+mod fleet;
 mod policies;
 mod pool;
+mod probed;
 
 mod backoff;
+mod balancing;
 mod breaker;
 mod breaker_and_retries;
 mod budget;
 mod codes;
 mod documented;
+mod health;
 mod hedging;
+mod outliers;
 mod pushback;
 mod retry;
 mod schedule;
@@ -32,6 +37,7 @@ mod faults_breaker;
 mod faults_clock;
 mod faults_counting;
 mod faults_deadline;
+mod faults_health;
 mod faults_jitter;
 mod faults_permits;
 mod faults_settings;

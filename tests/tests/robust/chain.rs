@@ -86,4 +86,10 @@ async fn errors_do_not_print_metadata() {
     let status = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
     let printed = format!("{status:?}");
     assert!(printed.contains("busy") && !printed.contains("secret"), "{printed}");
+
+    // Of a service below that speaks in statuses of its own.
+    let mut foreign = Status::unavailable("busy");
+    foreign.metadata_mut().insert("x-session", "secret".parse().unwrap());
+    let printed = format!("{:?}", TransportError::before_headers(foreign));
+    assert!(printed.contains("busy") && !printed.contains("secret"), "{printed}");
 }

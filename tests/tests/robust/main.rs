@@ -3,6 +3,7 @@
 
 mod parts;
 
+mod answers;
 mod chain;
 mod contract;
 mod crowd;
@@ -18,7 +19,6 @@ mod messages;
 mod names;
 mod panics;
 mod ready;
-mod said;
 mod sizes;
 mod sockets;
 mod statuses;

@@ -1,14 +1,13 @@
 //! When a circuit opens under real calls, and what its callers see: C1 to C12, C31, C44 to C47,
 //! G71 to G73 and R10.
 
-use evenkeel_tests::Reply;
+use evenkeel_tests::{Listening, Reply};
 use evenkeel_tonic::core::{BreakerPolicy, BreakerState, CodeSet, Sent};
 use evenkeel_tonic::{Builder, CircuitOpen, TransportError, cause};
 use tonic::{Code, Status};
 
 use crate::lab::{ECHO, KINDS, Lab, PUT, busy, code, fails, method_of, ok, pass, timed};
 use crate::policies::{client, millis, opens_after, retries};
-use crate::warnings::Listening;
 
 use BreakerState::{Closed, HalfOpen, Open};
 

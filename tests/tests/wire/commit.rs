@@ -157,7 +157,7 @@ async fn g41_a_long_request_waits_for_its_connection_and_is_sent_once() {
 #[tokio::test(start_paused = true)]
 async fn restarting_streams_leaves_unary_calls_alone() {
     let builder = three().retry_streaming().idempotent(only(&[ECHO]));
-    let listening = crate::warnings::Listening::begin();
+    let listening = evenkeel_tests::Listening::begin();
     let lab = Lab::new(builder, [later(), ok()]);
     assert_eq!(lab.unary(ECHO).await.unwrap(), "pong");
     assert!(listening.warnings().is_empty());

@@ -6,7 +6,6 @@
 
 mod lab;
 mod policies;
-mod warnings;
 
 mod attempts;
 mod breaker;

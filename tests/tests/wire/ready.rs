@@ -1,11 +1,11 @@
 //! Which calls wait for a connection: W1 to W8, W10, G66 and G68.
 
+use evenkeel_tests::Listening;
 use evenkeel_tonic::{Builder, CallOptions};
 use tonic::{Code, Request};
 
 use crate::lab::{CHAT, ECHO, EXPORT, KINDS, Lab, PUT, UPLOAD, code, method_of, ok, timed, within};
 use crate::policies::{bare, client, millis, retries};
-use crate::warnings::Listening;
 
 /// Whether a call waits for the server that comes after 200 ms.
 async fn waits(builder: Builder, method: &'static str, request: Request<&'static str>) -> bool {

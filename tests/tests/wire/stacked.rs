@@ -4,7 +4,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
-use evenkeel_tests::{Network, Peer, RawClient};
+use evenkeel_tests::{Listening, Network, Peer, RawClient};
 use evenkeel_tonic::core::RetryPolicy;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -15,7 +15,6 @@ use tower::{BoxError, Service};
 
 use crate::lab::{ECHO, busy, code, ok};
 use crate::policies::{client, retries};
-use crate::warnings::Listening;
 
 /// A channel that tries three times by itself, as a service mesh would.
 #[derive(Clone)]

@@ -1,14 +1,13 @@
 //! Response streams that break, and those that begin anew: G42, G45, G49 and R13 to R18.
 
 use bytes::Bytes;
-use evenkeel_tests::{Reason, Reply};
+use evenkeel_tests::{Listening, Reason, Reply};
 use evenkeel_tonic::core::{BreakerState, StopReason};
 use evenkeel_tonic::{Builder, CircuitOpen, Stopped, cause};
 use tonic::{Code, Status};
 
 use crate::lab::{CHAT, EXPORT, Lab, busy, pass};
 use crate::policies::{bare, client, only, opens_after, retries};
-use crate::warnings::Listening;
 
 /// Five items.
 fn five() -> Reply {

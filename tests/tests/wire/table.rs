@@ -1,11 +1,10 @@
 //! How many circuits are kept: G77.
 
-use evenkeel_tests::Peer;
+use evenkeel_tests::{Listening, Peer};
 use evenkeel_tonic::core::BreakerState;
 
 use crate::lab::{Lab, busy, ok};
 use crate::policies::{bare, opens_after};
-use crate::warnings::Listening;
 
 /// Names that nobody declared, as a proxy comes by them. They live as long as the test.
 fn name(number: usize) -> &'static str {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::Reply;
+use evenkeel_tests::{Listening, Reply};
 use evenkeel_tonic::core::RetryPolicy;
 use evenkeel_tonic::{BuildError, Builder, DeadlinePassed, cause};
 use tonic::{Code, Request, Status};
@@ -82,10 +82,13 @@ async fn l10_a_callers_zero_is_refused_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_that_cannot_be_read_is_none() {
+    let listening = Listening::begin();
     for malformed in ["82f", "", "123456789S", "-1S", "1"] {
         let mut request = Request::new("ping");
         request.metadata_mut().insert("grpc-timeout", malformed.parse().unwrap());
         assert_eq!(told(timeout(5_000), request).await, Some(5_000), "{malformed:?}");
+        let warnings = listening.take_warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains(ECHO), "{warnings:?}");
     }
 }
 

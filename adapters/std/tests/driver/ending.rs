@@ -129,7 +129,8 @@ fn every_ending_leads_to_the_peers_error() {
     assert_eq!(source(&late).as_deref(), Some("the peer said UNAVAILABLE"));
 
     let peer = Error::Peer { error: last.unwrap(), reason: StopReason::Throttled };
-    assert_eq!(peer.to_string(), "the peer said UNAVAILABLE");
+    let why = "the peer said UNAVAILABLE (no further attempt: retries are throttled)";
+    assert_eq!(peer.to_string(), why);
     assert!(peer.source().unwrap().downcast_ref::<Cause>().is_some());
     assert_eq!(
         (open.peer(), late.peer(), peer.peer()),

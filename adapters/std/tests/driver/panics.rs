@@ -27,9 +27,8 @@ fn panics(clock: &ManualClock, shared: &Shared, in_attempt: bool) {
     assert_eq!(message, if in_attempt { "no such peer" } else { "no such reply" });
 }
 
-/// F93.
 #[test]
-fn ten_calls_work_after_a_panic() {
+fn f93_ten_calls_work_after_a_panic() {
     for in_attempt in [true, false] {
         let (clock, shared) = (ManualClock::new(), guarded(2));
         panics(&clock, &shared, in_attempt);

@@ -13,9 +13,9 @@ fn forgetful() -> Table {
     table(100).with_idle_ttl(Duration::from_secs(60)).unwrap()
 }
 
-/// F98: it opened, and nobody ever asked for it again.
+/// It opened, and nobody ever asked for it again.
 #[test]
-fn a_key_that_died_for_good_is_gone() {
+fn f98_a_key_that_died_for_good_is_gone() {
     let table = forgetful();
     open(&table, NOW, "dead");
     look_up(&table, at(59), ["alive"]);

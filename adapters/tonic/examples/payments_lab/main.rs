@@ -14,6 +14,7 @@ mod native;
 
 mod pb;
 mod report;
+mod runs;
 mod server;
 mod warnings;
 

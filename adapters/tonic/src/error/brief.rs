@@ -1,18 +1,28 @@
 //! This file knows how errors that keep a status print themselves: with its code and message, and
 //! without its metadata and details, which may be secrets of somebody's.
 
-use core::error::Error as _;
+use core::error::Error;
 use core::fmt::{self, Debug, Formatter};
 
 use tonic::Status;
 
-use super::{CircuitOpen, DeadlinePassed, Stopped};
+use super::{CircuitOpen, Closed, DeadlinePassed, Stopped};
+use crate::TransportError;
 
 impl Debug for CircuitOpen {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { key, retry_at, attempts, last } = self;
         let mut shown = f.debug_struct("CircuitOpen");
         shown.field("key", key).field("retry_at", retry_at).field("attempts", attempts);
+        shown.field("last", &last.as_ref().map(Brief)).finish()
+    }
+}
+
+impl Debug for Closed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { upstream, attempts, last } = self;
+        let mut shown = f.debug_struct("Closed");
+        shown.field("upstream", upstream).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).finish()
     }
 }
@@ -35,18 +45,36 @@ impl Debug for Stopped {
     }
 }
 
+impl Debug for TransportError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("TransportError");
+        shown.field("code", &self.code()).field("sent", &self.sent());
+        shown.field("source", &Chain(&*self.source)).finish()
+    }
+}
+
 /// A status without its metadata and details, and what is behind it told as shortly.
 struct Brief<'a>(&'a Status);
 
 impl Debug for Brief<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {:?}", self.0.code(), self.0.message())?;
-        let mut next = self.0.source();
+        Chain(self.0).fmt(f)
+    }
+}
+
+/// An error and its sources: statuses as [`Brief`] tells them, the others as they tell themselves.
+struct Chain<'a>(&'a (dyn Error + 'static));
+
+impl Debug for Chain<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut next = Some(self.0);
+        let mut arrow = "";
         while let Some(error) = next {
             match error.downcast_ref::<Status>() {
-                Some(status) => write!(f, " <- {:?}: {:?}", status.code(), status.message())?,
-                None => write!(f, " <- {error}")?,
+                Some(status) => write!(f, "{arrow}{:?}: {:?}", status.code(), status.message())?,
+                None => write!(f, "{arrow}{error}")?,
             }
+            arrow = " <- ";
             next = error.source();
         }
         Ok(())

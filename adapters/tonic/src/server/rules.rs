@@ -5,11 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use evenkeel_core::{
-    BudgetExhausted, BudgetPolicy, Clock, Deadline, DeadlineBudget, Instant, Invalid, Micros,
+    BudgetExhausted as Spent, BudgetPolicy, Clock, Deadline, DeadlineBudget, Instant, Invalid,
+    Micros,
 };
 use evenkeel_tokio::{RequestBudget, SharedBudget, TokioClock, current_budget};
 use http::HeaderMap;
 
+use crate::BudgetExhausted;
 use crate::wire::timeout::{self, Timeout};
 
 /// The settings of one layer, shared by everything it opens: a server clones its services for
@@ -19,6 +21,8 @@ pub(super) struct Rules {
     pub(super) policy: BudgetPolicy,
     /// Incoming methods that get no budget.
     pub(super) exempt: HashSet<Box<str>>,
+    /// What a request has that comes without a deadline.
+    pub(super) total: Option<Micros>,
     /// At most this much for an outgoing call.
     caps: HashMap<Box<str>, Micros>,
 }
@@ -26,8 +30,10 @@ pub(super) struct Rules {
 /// A request that arrived too late.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// What the caller left it, the safety margin included.
+    /// What the caller left it.
     pub(super) left: Micros,
+    /// What of that is kept for the way back.
+    pub(super) margin: Micros,
     pub(super) exhausted: BudgetExhausted,
 }
 
@@ -45,9 +51,10 @@ impl Rules {
     ) -> Result<Option<SharedBudget>, Refused> {
         let outer = current_budget();
         let left = match timeout::read(headers) {
-            Timeout::Value(left) if !self.exempt.contains(method) => left,
-            Timeout::Value(_) | Timeout::Absent | Timeout::Malformed => return Ok(outer),
+            Timeout::Value(left) => Some(left),
+            Timeout::Absent | Timeout::Malformed => self.total,
         };
+        let Some(left) = left.filter(|_| !self.exempt.contains(method)) else { return Ok(outer) };
         let now = TokioClock.now();
         // The header stands still while a budget runs: what the task has left is never widened.
         let left = outer.as_ref().map_or(left, |outer| left.shorter(outer.remaining(now)));
@@ -56,8 +63,10 @@ impl Rules {
             return Ok(outer);
         };
         if budget.is_expired(now) {
-            let exhausted = BudgetExhausted { elapsed: Micros::ZERO, total: budget.total() };
-            return Err(Refused { left, exhausted });
+            let (elapsed, total) = (Micros::ZERO, budget.total());
+            let exhausted = BudgetExhausted { method: method.into(), elapsed, total };
+            let margin = self.policy.safety_margin();
+            return Err(Refused { left, margin, exhausted });
         }
         Ok(Some(Arc::new(Opened { budget, rules: Arc::clone(self) })))
     }
@@ -72,12 +81,7 @@ struct Opened {
 }
 
 impl RequestBudget for Opened {
-    fn grant(
-        &self,
-        now: Instant,
-        method: &str,
-        reserve: Micros,
-    ) -> Result<Micros, BudgetExhausted> {
+    fn grant(&self, now: Instant, method: &str, reserve: Micros) -> Result<Micros, Spent> {
         self.budget.grant(now, reserve, self.rules.caps.get(method).copied())
     }
 

@@ -12,6 +12,7 @@ use super::world::World;
 use super::{Setting, Step, TICK};
 use crate::model::ledger::Terms;
 use crate::model::rule::Rule;
+use crate::model::world::Draws;
 
 /// One move of a walk.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,12 @@ pub fn any_walk() -> impl Strategy<Value = Walk> {
 }
 
 impl Walk {
+    /// The walk that bytes describe.
+    pub(crate) fn read(draws: &mut Draws<'_>) -> Self {
+        let (terms, rule) = draws.one((any_terms(), any_rule()));
+        Self { terms, rule, moves: draws.rest(any_move()) }
+    }
+
     /// Holds every answer against the ledger, and shows every step to `law`.
     ///
     /// # Errors

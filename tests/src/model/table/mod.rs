@@ -2,12 +2,22 @@
 //! result still counts.
 
 mod key;
+mod walk;
 
-use evenkeel_core::{BreakerPolicy, BreakerTable, Deadline, Instant, Permit, Snapshot, Verdict};
+use core::time::Duration;
 
+use evenkeel_core::{
+    BreakerPolicy, BreakerTable, Consecutive, Deadline, Instant, Permit, Snapshot, Verdict, checked,
+};
+
+pub use self::walk::any_walk;
+pub(super) use self::walk::{any_move, any_start};
 use super::ledger::{Ledger, Terms};
 use super::rule::Rule;
 use crate::ensure;
+
+/// Eight of the units in which a table knows leases, so that edges are met exactly.
+pub const TICK: u64 = 8 << 16;
 
 /// A table under test.
 #[derive(Clone, Debug)]
@@ -18,6 +28,23 @@ pub struct Setting {
     pub terms: Terms,
     /// The most permits out at a time.
     pub permits: usize,
+}
+
+impl Setting {
+    /// Two failures in a row open for two ticks.
+    ///
+    /// # Panics
+    ///
+    /// Never: the numbers are in range.
+    pub fn two_failures(permits: usize) -> Self {
+        let open_for = 2 * TICK;
+        let policy = BreakerPolicy::new(checked!(Consecutive::new(2)));
+        Self {
+            policy: policy.with_open_for(Duration::from_micros(open_for)).expect("in range"),
+            terms: Terms { open_for, max_open: open_for, max_trials: 1, successes: 1 },
+            permits,
+        }
+    }
 }
 
 /// One move.

@@ -8,7 +8,7 @@ use crate::values::derived;
 pub(crate) fn reach() {
     let policy: BudgetPolicy = any();
     let _ = BudgetPolicy::default();
-    let _ = BudgetPolicy::min_timeout(&policy);
+    let _ = (BudgetPolicy::safety_margin(&policy), BudgetPolicy::min_timeout(&policy));
     if let Ok(budget) = DeadlineBudget::new(any(), any(), policy) {
         spend(&budget);
     }

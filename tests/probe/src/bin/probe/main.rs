@@ -9,6 +9,7 @@
 mod breaker;
 mod budget;
 mod call;
+mod health;
 mod reconnect;
 mod table;
 mod text;
@@ -27,6 +28,7 @@ extern "C" fn _start() -> ! {
         breaker::reach();
         table::reach();
         call::reach();
+        health::reach();
         reconnect::reach();
         text::reach();
         #[cfg(any(feature = "control-index", feature = "control-overflow"))]

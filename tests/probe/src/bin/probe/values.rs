@@ -136,7 +136,7 @@ fn backoff() {
 }
 
 /// A generator of the user's own, that gives any number.
-struct Shaken;
+pub(crate) struct Shaken;
 
 impl Random for Shaken {
     fn next_u32(&mut self) -> u32 {
@@ -153,6 +153,8 @@ fn events() {
         2 => Event::from(any::<evenkeel_core::Next>()),
         4 => Event::from(any::<evenkeel_core::Setback>()),
         3 => Event::from(any::<evenkeel_core::Rejected>()),
+        5 => Event::from(any::<evenkeel_core::HealthChange>()),
+        6 => Event::from(any::<evenkeel_core::OutlierChange>()),
         _ => Event::from(any::<evenkeel_core::StopReason>()),
     };
     derived(&event);

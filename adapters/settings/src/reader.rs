@@ -1,0 +1,116 @@
+//! This file knows how a tree of values becomes settings.
+
+use evenkeel_core::Invalid;
+
+use crate::Settings;
+use crate::fault::Faults;
+use crate::keys::{Block, Keys, Kind};
+use crate::names::{path_of, rule_of};
+use crate::node::{Entry, Node, Value};
+
+/// Reads what `node` says about a block; what it does not mention stays as it is.
+pub(crate) fn read<B: Block>(block: &mut B, node: &Node<'_>, faults: &mut Faults<'_>) {
+    let Value::Table(entries) = &node.value else {
+        faults.refuse(node, "must be a table of settings");
+        return;
+    };
+    let before = faults.count();
+    let mut reader = Reader { entries, known: Vec::new(), faults };
+    block.keys(&mut reader);
+    reader.refuse_unknown();
+    // Values that were refused are not there to be compared with others.
+    if faults.count() == before
+        && let Err(invalid) = block.check()
+    {
+        refuse_together(&invalid, node, entries, faults);
+    }
+}
+
+struct Reader<'r, 't, 'f> {
+    entries: &'r [Entry<'r>],
+    known: Vec<&'static str>,
+    faults: &'f mut Faults<'t>,
+}
+
+impl Keys for Reader<'_, '_, '_> {
+    fn key<K: Kind>(
+        &mut self,
+        name: &'static str,
+        kind: K,
+        slot: &mut K::Value,
+        _meaning: &'static str,
+    ) {
+        self.known.push(name);
+        let Some(entry) = self.entries.iter().find(|entry| entry.name == name) else { return };
+        if let Some(value) = self.faults.within(name, |faults| kind.read(&entry.node, faults)) {
+            *slot = value;
+        }
+    }
+
+    fn block<B: Block>(&mut self, name: &'static str, slot: &mut Option<B>) {
+        self.known.push(name);
+        let Some(entry) = self.entries.iter().find(|entry| entry.name == name) else { return };
+        let block = slot.get_or_insert_default();
+        self.faults.within(name, |faults| read(block, &entry.node, faults));
+    }
+}
+
+impl Reader<'_, '_, '_> {
+    fn refuse_unknown(self) {
+        for entry in self.entries {
+            if self.known.contains(&&*entry.name) {
+                continue;
+            }
+            let known = &self.known;
+            self.faults.within(&entry.name, |faults| {
+                let hint = if faults.is_full() { None } else { suggestion(&entry.name, known) };
+                let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                faults.refuse_at(entry.at, format!("there is no such setting{hint}"));
+            });
+        }
+    }
+}
+
+fn refuse_together(
+    invalid: &Invalid,
+    node: &Node<'_>,
+    entries: &[Entry<'_>],
+    faults: &mut Faults<'_>,
+) {
+    let path = path_of(invalid);
+    let key = path.rsplit_once('.').map_or(path, |(_, key)| key);
+    let rule = rule_of(invalid);
+    faults.within(key, |faults| match entries.iter().find(|entry| entry.name == key) {
+        Some(entry) => faults.refuse(&entry.node, rule),
+        // It is at its default, or was said before.
+        None => {
+            let value = format!("{}{}", invalid.value(), invalid.unit());
+            faults.refuse(&Node { at: node.at, ..Node::number(value) }, rule);
+        }
+    });
+}
+
+/// What somebody who wrote `name` may have meant.
+fn suggestion(name: &str, known: &[&'static str]) -> Option<String> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    // The same word in another section is nearer than another word in this one.
+    let elsewhere = Settings::paths();
+    let same = |path: &&String| path.rsplit_once('.').is_some_and(|(_, key)| key == name);
+    if !known.contains(&&*name)
+        && let Some(path) = elsewhere.iter().find(same)
+    {
+        return Some(format!("did you mean {path}?"));
+    }
+    let distance = |known: &str| strsim::damerau_levenshtein(&name, known);
+    let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
+    if distance(nearest) <= nearest.len().div_ceil(3) {
+        return Some(format!("did you mean {nearest}?"));
+    }
+    Some(format!("there are: {}", known.join(", ")))
+}
+
+/// Longer than any name there is, and short enough to compare with all of them.
+const LONGEST_NAME: usize = 48;

@@ -1,0 +1,171 @@
+//! This file knows settings that are right one by one and look wrong together.
+//!
+//! Each is accepted: somebody may mean it. The kit prints them when a client is built, and the
+//! linter counts them.
+
+use core::fmt;
+use core::time::Duration;
+
+use evenkeel_core::{Code, CodeSet, RetryPolicy};
+
+/// What looks wrong, and what to do about it.
+///
+/// ```
+/// # #[cfg(feature = "toml")] {
+/// use evenkeel_settings::{Settings, Warning};
+///
+/// let settings = Settings::from_toml("[retry]\nmax_attempts = 5\n[breaker]\n")?;
+/// let warnings = settings.warnings();
+/// assert_eq!(warnings, [Warning::OpensItself { fail_threshold: 5, max_attempts: 5 }]);
+/// assert_eq!(
+///     warnings[0].to_string(),
+///     "breaker.fail_threshold = 5 is no more than retry.max_attempts = 5: one failing call opens \
+///      its own circuit; raise the threshold, or make fewer attempts"
+/// );
+/// # }
+/// # Ok::<(), evenkeel_settings::SettingsError>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// `attempt_timeout` without a timeout of the whole call.
+    AttemptsWithoutEnd {
+        /// The limit for each attempt.
+        attempt_timeout: Duration,
+    },
+    /// A cap in `budget.call_caps` under a name that no method has.
+    CapWithoutMethod {
+        /// That name.
+        name: Box<str>,
+    },
+    /// Codes are retried with which the handler may have run, for every method.
+    HandlerMayHaveRun {
+        /// Those codes.
+        codes: CodeSet,
+    },
+    /// Hedges are sent without waiting for an answer.
+    HedgesAtOnce {
+        /// What every call costs.
+        max_attempts: u16,
+    },
+    /// `max_backoff` below `initial_backoff`.
+    MaxBelowInitial {
+        /// The first wait.
+        initial_backoff: Duration,
+        /// The longest.
+        max_backoff: Duration,
+    },
+    /// A setting that nothing reads, given the others.
+    NoEffect {
+        /// Such as `breaker.share`.
+        path: &'static str,
+        /// What would make it count.
+        needs: &'static str,
+    },
+    /// A breaker that one call can open by itself.
+    OpensItself {
+        /// Failures in a row that open it.
+        fail_threshold: u16,
+        /// Attempts of one call.
+        max_attempts: u16,
+    },
+    /// Two retry loops, one below the other.
+    StackedRetries {
+        /// The attempts of ours.
+        max_attempts: u16,
+        /// The attempts of the one below; `None` if nobody knows.
+        below: Option<u16>,
+    },
+    /// Calls should wait for a connection, and have no deadline of ours.
+    WaitWithoutDeadline {
+        /// Whether that makes them fail fast, rather than wait for ever.
+        require_deadline: bool,
+    },
+}
+
+impl Warning {
+    /// What looks wrong about a retry policy together with what opens the breaker, if that is a
+    /// number of failures in a row, and with whether a list says which methods may be repeated.
+    pub fn of_retry(retry: &RetryPolicy, fail_threshold: Option<u16>, listed: bool) -> Vec<Self> {
+        let mut warnings = Vec::new();
+        let (initial, max) = (retry.backoff().initial(), retry.backoff().max());
+        if max < initial {
+            let (initial_backoff, max_backoff) = (initial.as_duration(), max.as_duration());
+            warnings.push(Self::MaxBelowInitial { initial_backoff, max_backoff });
+        }
+        let max_attempts = retry.max_attempts();
+        if let Some(fail_threshold) = fail_threshold
+            && max_attempts > 1
+            && fail_threshold <= max_attempts
+        {
+            warnings.push(Self::OpensItself { fail_threshold, max_attempts });
+        }
+        let codes: CodeSet = retry.codes().iter().filter(|code| RAN.contains(*code)).collect();
+        if !listed && max_attempts > 1 && !codes.is_empty() {
+            warnings.push(Self::HandlerMayHaveRun { codes });
+        }
+        warnings
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AttemptsWithoutEnd { attempt_timeout } => write!(
+                f,
+                "timeout.attempt_timeout = {attempt_timeout:?} without timeout.default: a call may \
+                 last attempts × that, and the waits; give it a timeout"
+            ),
+            Self::CapWithoutMethod { name } => write!(
+                f,
+                "budget.call_caps has a cap under {name:?}, which applies to nothing; write the \
+                 full name of a method, \"/package.Service/Method\""
+            ),
+            Self::HandlerMayHaveRun { codes } => write!(
+                f,
+                "retry.codes has {codes:?}, with which the handler may have run, and no list says \
+                 which methods may be executed twice; set retry.idempotent_methods"
+            ),
+            Self::HedgesAtOnce { max_attempts } => write!(
+                f,
+                "hedging.delay = 0 sends all attempts at once: every call costs {max_attempts}; \
+                 wait about as long as nearly all calls take"
+            ),
+            Self::MaxBelowInitial { initial_backoff, max_backoff } => write!(
+                f,
+                "retry.max_backoff = {max_backoff:?} is below retry.initial_backoff = \
+                 {initial_backoff:?}: every wait is max_backoff; raise it"
+            ),
+            Self::NoEffect { path, needs } => {
+                write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")
+            }
+            Self::OpensItself { fail_threshold, max_attempts } => write!(
+                f,
+                "breaker.fail_threshold = {fail_threshold} is no more than retry.max_attempts = \
+                 {max_attempts}: one failing call opens its own circuit; raise the threshold, or \
+                 make fewer attempts"
+            ),
+            Self::StackedRetries { max_attempts, below: Some(below) } => write!(
+                f,
+                "something below this client retries too: {max_attempts} × {below} attempts a \
+                 call; keep one retry loop"
+            ),
+            Self::StackedRetries { max_attempts, below: None } => write!(
+                f,
+                "something below this client retries too: {max_attempts} × its attempts a call \
+                 (3 × 3 = 9); keep one retry loop"
+            ),
+            Self::WaitWithoutDeadline { require_deadline: true } => f.write_str(
+                "wait_for_ready without timeout.default: calls without a deadline of their own \
+                 fail fast; give them a timeout, or set wait_for_ready.require_deadline = false",
+            ),
+            Self::WaitWithoutDeadline { require_deadline: false } => f.write_str(
+                "wait_for_ready.require_deadline = false without timeout.default: calls without a \
+                 deadline of their own may wait for ever; give them a timeout",
+            ),
+        }
+    }
+}
+
+/// With these the handler ran, or may have.
+const RAN: CodeSet = CodeSet::of(&[Code::Internal, Code::Unknown, Code::Aborted]);

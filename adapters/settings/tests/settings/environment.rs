@@ -1,0 +1,111 @@
+//! What the environment says otherwise.
+
+use evenkeel_settings::{Place, Settings};
+
+use crate::toml;
+
+#[test]
+fn a_variable_wins_over_the_file_and_leaves_the_rest_of_it() {
+    let settings = toml("[retry]\nmax_attempts = 5\njitter = \"full\"\n");
+    let variables = [("EVENKEEL__RETRY__MAX_ATTEMPTS", "4"), ("HOME", "/root")];
+    let settings = settings.with_environment(variables).unwrap();
+    assert_eq!(settings, toml("[retry]\nmax_attempts = 4\njitter = \"full\"\n"));
+}
+
+#[test]
+fn a_variable_turns_its_section_on() {
+    let variables = [("EVENKEEL__BREAKER__MODE", "time")];
+    let settings = Settings::new().with_environment(variables).unwrap();
+    assert_eq!(settings, toml("[breaker]\nmode = \"time\""));
+}
+
+#[test]
+fn tables_within_sections_are_reached() {
+    let variables = [
+        ("EVENKEEL__CHANNEL__TLS__CA_FILE", "/etc/ca.pem"),
+        ("EVENKEEL__BALANCING__EJECTION__MAX_PERCENT", "20"),
+    ];
+    let settings = Settings::new().with_environment(variables).unwrap();
+    let tls = settings.channel().unwrap().tls().unwrap();
+    assert_eq!(tls.ca_file(), Some("/etc/ca.pem"));
+    assert!(settings.balancing().unwrap().outlier().ejection().is_some());
+}
+
+#[test]
+fn case_and_order_do_not_matter() {
+    let variables = [
+        ("evenkeel__retry__codes", "unavailable, 8"),
+        ("EVENKEEL__TIMEOUT__PER_METHOD", "/a.B/C = 2s, /a.B/D = none"),
+    ];
+    let settings = Settings::new().with_environment(variables).unwrap();
+    let other = variables.into_iter().rev();
+    assert_eq!(Settings::new().with_environment(other).as_ref(), Ok(&settings));
+    let methods: Vec<_> = settings.timeout().unwrap().per_method().map(|(name, _)| name).collect();
+    assert_eq!(methods, ["/a.B/C", "/a.B/D"]);
+}
+
+#[test]
+fn an_empty_value_is_an_empty_list_and_no_number() {
+    let empty = [("EVENKEEL__RETRY__IDEMPOTENT_METHODS", "")];
+    let settings = Settings::new().with_environment(empty).unwrap();
+    assert_eq!(settings.retry().unwrap().idempotent_methods(), Some(&[][..]));
+    assert!(Settings::new().with_environment([("EVENKEEL__RETRY__MAX_ATTEMPTS", "")]).is_err());
+}
+
+#[test]
+fn every_mistake_is_told_by_the_name_of_its_variable() {
+    let variables = [
+        ("EVENKEEL__RETRY__MAX_ATTEMPTS", "0"),
+        ("EVENKEEL__RETRY__MAX_ATEMPTS", "4"),
+        ("EVENKEEL__TIMEOUT__DEFAULT", "10"),
+        ("EVENKEEL__TIMEOUT__PER_METHOD", "/a.B/C=soon"),
+        ("EVENKEEL__RETRYS", "1"),
+        ("EVENKEEL__", "1"),
+        ("EVENKEEL__BREAKER", "on"),
+        ("EVENKEEL__BUDGET__MODE__STRICT", "true"),
+    ];
+    let refused = Settings::new().with_environment(variables).unwrap_err();
+    assert!(refused.problems().iter().all(|problem| problem.place() == Place::Environment));
+    let said = refused.to_string();
+    let mut lines: Vec<_> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "EVENKEEL__ (\"\"): there is no such setting; there are: timeout, budget, \
+             wait_for_ready, retry, breaker, throttle, hedging, health, balancing, channel",
+            "EVENKEEL__BREAKER = on: must be a table of settings",
+            "EVENKEEL__BUDGET__MODE = {…}: must be \"floor\" or \"strict\"",
+            "EVENKEEL__RETRYS: there is no such setting; did you mean retry?",
+            "EVENKEEL__RETRY__MAX_ATEMPTS: there is no such setting; did you mean max_attempts?",
+            "EVENKEEL__RETRY__MAX_ATTEMPTS = 0: must be a whole number from 1 to 65535",
+            "EVENKEEL__TIMEOUT__DEFAULT = 10: needs a unit: \"10s\", \"10ms\", …",
+            "EVENKEEL__TIMEOUT__PER_METHOD (\"/a.B/C\") = soon: must be a number and a unit, such \
+             as \"1.5s\" or \"250ms\"",
+        ]
+    );
+}
+
+#[test]
+fn variables_that_contradict_each_other_are_refused() {
+    let twice =
+        [("EVENKEEL__RETRY__COMMIT", "on_headers"), ("evenkeel__retry__commit", "on_headers")];
+    let said = Settings::new().with_environment(twice).unwrap_err().to_string();
+    assert_eq!(said, "EVENKEEL__RETRY__COMMIT: is there twice, in upper and in lower case");
+    let beside = [("EVENKEEL__RETRY__CODES", "14"), ("EVENKEEL__RETRY__CODES__X", "14")];
+    let said = Settings::new().with_environment(beside).unwrap_err().to_string();
+    let reversed = Settings::new().with_environment(beside.into_iter().rev()).unwrap_err();
+    assert_eq!(reversed.to_string(), said);
+    assert_eq!(
+        said,
+        "EVENKEEL__RETRY__CODES: is the beginning of another variable that is set too"
+    );
+}
+
+#[test]
+fn a_file_and_a_variable_that_are_wrong_together_are_refused() {
+    let settings = toml("[budget]\ntotal = \"1s\"");
+    let margin = [("EVENKEEL__BUDGET__SAFETY_MARGIN", "1s")];
+    let said = settings.with_environment(margin).unwrap_err().to_string();
+    assert_eq!(said, "EVENKEEL__BUDGET__SAFETY_MARGIN = 1s: must be shorter than budget.total");
+}

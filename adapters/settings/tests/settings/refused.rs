@@ -1,0 +1,106 @@
+//! How mistakes are told.
+
+use evenkeel_settings::Settings;
+
+use crate::refused;
+
+#[test]
+fn all_of_a_file_is_told_at_once_and_in_order() {
+    let text = r#"
+[timeout]
+default = 10
+per_metod = {}
+max_attempts = 4
+
+[retry]
+max_attempts = 0
+initial-backoff = "1s"
+jitter = nan
+codes = ["FOO", 14, 99]
+
+[brekaer]
+
+[breaker]
+mode = "count"
+window_calls = 10
+
+[hedging]
+delay = 2000-01-01
+"#;
+    let said = refused(text);
+    let expected = [
+        r#"line 3, column 11: timeout.default = 10: needs a unit: "10s", "10ms", …"#,
+        "line 4, column 1: timeout.per_metod: there is no such setting; did you mean per_method?",
+        "line 5, column 1: timeout.max_attempts: there is no such setting; did you mean \
+         retry.max_attempts?",
+        "line 8, column 16: retry.max_attempts = 0: must be a whole number from 1 to 65535",
+        "line 9, column 1: retry.initial-backoff: there is no such setting; did you mean \
+         initial_backoff?",
+        "line 10, column 10: retry.jitter = nan: must be finite",
+        "line 11, column 10: retry.codes[0] = \"FOO\": must be the name of a gRPC status code, or \
+         its number from 1 to 16",
+        "line 11, column 21: retry.codes[2] = 99: must be the name of a gRPC status code, or its \
+         number from 1 to 16",
+        "line 13, column 2: brekaer: there is no such setting; did you mean breaker?",
+        "line 15, column 1: breaker.min_calls = 20: must be from 1 to breaker.window_calls",
+        "line 20, column 9: hedging.delay = <date>: must be a span of time such as \"1.5s\" or \
+         \"250ms\"",
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_text_that_is_no_toml_is_told_with_every_place() {
+    let said = refused("a = \nb = = 3\n[x\n");
+    assert!(said.lines().count() >= 3, "{said}");
+    assert!(said.starts_with("line 1, column 5: "), "{said}");
+}
+
+#[test]
+fn a_text_that_is_no_json_is_told_with_its_place() {
+    let said = |json: &str| Settings::from_json(json).unwrap_err().to_string();
+    assert_eq!(said(""), "line 1, column 1: EOF while parsing a value");
+    assert_eq!(said("{\n  \"retry\": {,}\n}"), "line 2, column 13: key must be a string");
+    assert_eq!(said("[]"), "line 1, column 1: […]: must be a table of settings");
+    assert_eq!(said("{} {}"), "line 1, column 4: trailing characters");
+    let twice = said(r#"{"retry": {}, "retry": {}}"#);
+    assert_eq!(twice, "line 1, column 15: retry: is there twice");
+    let half = said(r#"{"health": {"service": "a\ud800b"}}"#);
+    assert!(half.starts_with("line 1, column 3"), "{half}");
+}
+
+#[test]
+fn b11_each_refusal_names_another_field() {
+    let cases = [
+        ("max_attempts = 0", "retry.max_attempts = 0: must be a whole number from 1 to 65535"),
+        (
+            "initial_backoff = \"-1s\"",
+            "retry.initial_backoff = \"-1s\": must be a number and a unit",
+        ),
+        ("max_backoff = \"-1s\"", "retry.max_backoff = \"-1s\": must be a number and a unit"),
+        ("multiplier = 0.5", "retry.multiplier = 0.5: must be a number from 1.0 to 65535.0"),
+        ("jitter = 1.5", "retry.jitter = 1.5: must be a number from 0.0 to 1.0"),
+        ("jitter = -0.1", "retry.jitter = -0.1: must be a number from 0.0 to 1.0"),
+    ];
+    for (line, said) in cases {
+        let text = format!("[retry]\n{line}\n");
+        assert!(refused(&text).contains(said), "{}", refused(&text));
+    }
+}
+
+/// Zero is refused where it cannot be meant, and never read as the default.
+#[test]
+fn f21_zero_is_honoured_or_refused() {
+    assert!(refused("[retry]\nmax_attempts = 0").contains("max_attempts = 0"));
+    let settings = crate::toml("[retry]\ninitial_backoff = \"0s\"\nmax_hint = \"0s\"");
+    let policy = settings.retry().unwrap().policy();
+    assert!(policy.backoff().initial().is_zero() && policy.max_hint().is_zero());
+}
+
+#[test]
+fn a_schema_is_for_editors_in_json_alone() {
+    let json = r#"{"$schema": "settings.schema.json", "retry": {}}"#;
+    assert_eq!(Settings::from_json(json).as_ref(), Ok(&crate::toml("[retry]")));
+    assert!(Settings::from_json(r#"{"retry": {"$schema": "x"}}"#).is_err());
+    assert!(refused("\"$schema\" = \"x\"").contains("there is no such setting"));
+}

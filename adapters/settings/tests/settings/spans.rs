@@ -1,0 +1,71 @@
+//! Spans of time, exactly.
+
+use core::time::Duration;
+
+use evenkeel_settings::Settings;
+use proptest::prelude::*;
+
+use crate::{refused, toml};
+
+fn read(span: &str) -> Duration {
+    toml(&format!("[budget]\nreserve_for_next = \"{span}\"")).budget().unwrap().reserve_for_next()
+}
+
+#[test]
+fn a_span_is_what_it_says() {
+    let cases = [
+        ("0s", 0),
+        ("10us", 10),
+        ("10µs", 10),
+        ("0.1ms", 100),
+        ("250ms", 250_000),
+        ("1.5s", 1_500_000),
+        ("1.500000s", 1_500_000),
+        ("0.000001s", 1),
+        ("2m", 120_000_000),
+        ("0.5m", 30_000_000),
+        ("1.25h", 4_500_000_000),
+        ("007s", 7_000_000),
+        ("281474976710655us", (1 << 48) - 1),
+    ];
+    for (text, micros) in cases {
+        assert_eq!(read(text), Duration::from_micros(micros), "{text}");
+    }
+}
+
+#[test]
+fn a_span_that_is_not_exact_or_has_no_unit_is_refused() {
+    let cases = [
+        ("\"0.0000001s\"", "must be whole microseconds"),
+        ("\"0.3us\"", "must be whole microseconds"),
+        ("\"281474976710656us\"", "must be less than 2^48 µs (8.9 years)"),
+        ("\"9999999999999999999999h\"", "must be less than 2^48 µs (8.9 years)"),
+        ("\"1d\"", "must end in a unit: us, ms, s, m or h"),
+        ("\"1m30s\"", "must end in a unit: us, ms, s, m or h"),
+        ("\"-1s\"", "must be a number and a unit, such as \"1.5s\" or \"250ms\""),
+        ("2.5", "needs a unit: \"2.5s\", \"2.5ms\", …"),
+    ];
+    for (value, rule) in cases {
+        let said = refused(&format!("[budget]\nmin_timeout = {value}"));
+        assert!(said.ends_with(rule), "{said}");
+    }
+}
+
+#[test]
+fn zero_is_not_none() {
+    let said = refused("[timeout]\ndefault = \"0s\"");
+    assert_eq!(said, "line 2, column 11: timeout.default = \"0s\": must be longer than zero");
+    assert_eq!(toml("[timeout]\ndefault = \"none\"").timeout().unwrap().default_timeout(), None);
+    // "none" is a word where it means something, and nowhere else.
+    assert!(refused("[budget]\nmin_timeout = \"none\"").contains("must be a number and a unit"));
+}
+
+proptest! {
+    #[test]
+    fn every_span_comes_back(micros in 0..1u64 << 48) {
+        let settings = toml(&format!("[budget]\nreserve_for_next = \"{micros}us\""));
+        let again = Settings::from_toml(&settings.to_toml()).unwrap();
+        let span = again.budget().unwrap().reserve_for_next();
+        prop_assert_eq!(span, Duration::from_micros(micros));
+    }
+}

@@ -1,0 +1,128 @@
+//! What looks wrong though each setting is right.
+
+use core::time::Duration;
+
+use evenkeel_core::{Code, CodeSet};
+use evenkeel_settings::{Settings, Warning};
+
+use crate::toml;
+
+#[test]
+fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
+    let second = Duration::from_secs(1);
+    let no_effect = |path, needs| Warning::NoEffect { path, needs };
+    let (in_a_row, rate) =
+        ("breaker.mode = \"consecutive\"", "breaker.mode = \"count\" or \"time\"");
+    let cases = [
+        (
+            "[retry]\nmax_backoff = \"1s\"\ninitial_backoff = \"2s\"",
+            "[retry]\nmax_backoff = \"2s\"\ninitial_backoff = \"2s\"",
+            Warning::MaxBelowInitial { initial_backoff: second * 2, max_backoff: second },
+        ),
+        (
+            "[retry]\nmax_attempts = 5\n[breaker]",
+            "[retry]\nmax_attempts = 4\n[breaker]",
+            Warning::OpensItself { fail_threshold: 5, max_attempts: 5 },
+        ),
+        (
+            "[retry]\ncodes = [13, 14]",
+            "[retry]\ncodes = [13, 14]\nidempotent_methods = []",
+            Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::Internal]) },
+        ),
+        (
+            "[wait_for_ready]",
+            "[wait_for_ready]\n[timeout]",
+            Warning::WaitWithoutDeadline { require_deadline: true },
+        ),
+        (
+            "[wait_for_ready]\nrequire_deadline = false\n[timeout]\ndefault = \"none\"",
+            "[wait_for_ready]\nrequire_deadline = false\ndefault = false",
+            Warning::WaitWithoutDeadline { require_deadline: false },
+        ),
+        (
+            "[timeout]\nattempt_timeout = \"1s\"\ndefault = \"none\"",
+            "[timeout]\nattempt_timeout = \"1s\"",
+            Warning::AttemptsWithoutEnd { attempt_timeout: second },
+        ),
+        (
+            "[budget.call_caps]\naudit = \"1s\"",
+            "[budget.call_caps]\n\"/svc/Audit\" = \"1s\"",
+            Warning::CapWithoutMethod { name: "audit".into() },
+        ),
+        (
+            "[hedging]\nmax_attempts = 3",
+            "[hedging]\ndelay = \"1ms\"",
+            Warning::HedgesAtOnce { max_attempts: 3 },
+        ),
+        ("[throttle]", "[throttle]\n[retry]", no_effect("throttle", "[retry] or [hedging]")),
+        (
+            "[balancing.weights]\n\"a:1\" = 2",
+            "[balancing]\nstrategy = \"weighted\"\nweights = { \"a:1\" = 2 }",
+            no_effect("balancing.weights", "balancing.strategy = \"weighted\""),
+        ),
+        (
+            "[breaker]\nmode = \"time\"\nfail_threshold = 7",
+            "[breaker]\nfail_threshold = 7",
+            no_effect("breaker.fail_threshold", in_a_row),
+        ),
+        ("[breaker]\nshare = 40", "[breaker]\nshare = 50", no_effect("breaker.share", rate)),
+        (
+            "[breaker]\nmin_calls = 10",
+            "[breaker]\nmode = \"count\"\nmin_calls = 10",
+            no_effect("breaker.min_calls", rate),
+        ),
+        (
+            "[breaker]\nmode = \"count\"\nwindow = \"1s\"",
+            "[breaker]\nmode = \"time\"\nwindow = \"1s\"",
+            no_effect("breaker.window", "breaker.mode = \"time\""),
+        ),
+        (
+            "[breaker]\nmode = \"time\"\nwindow_calls = 90",
+            "[breaker]\nmode = \"count\"\nwindow_calls = 90",
+            no_effect("breaker.window_calls", "breaker.mode = \"count\""),
+        ),
+        (
+            "[breaker]\nmode = \"count\"\nslow_share = 90",
+            "[breaker]\nmode = \"count\"\nslow_share = 90\nslow_after = \"1s\"",
+            no_effect(
+                "breaker.slow_share",
+                "breaker.slow_after, and breaker.mode = \"count\" or \"time\"",
+            ),
+        ),
+        (
+            "[breaker]\nmax_open = \"2m\"",
+            "[breaker]\nmax_open = \"2m\"\ngrowth = 2",
+            no_effect("breaker.max_open", "breaker.growth above 1.0"),
+        ),
+    ];
+    for (wrong, right, warning) in cases {
+        assert_eq!(toml(wrong).warnings(), [warning], "{wrong}");
+        assert_eq!(toml(right).warnings(), [], "{right}");
+    }
+}
+
+#[test]
+fn a_warning_says_what_happens_and_what_to_do() {
+    let said = |text: &str| toml(text).warnings()[0].to_string();
+    assert_eq!(
+        said("[retry]\nmax_backoff = \"200ms\"\ninitial_backoff = \"1s\""),
+        "retry.max_backoff = 200ms is below retry.initial_backoff = 1s: every wait is max_backoff; \
+         raise it"
+    );
+    assert_eq!(
+        said("[retry]\ncodes = [2, 10, 13]"),
+        "retry.codes has {UNKNOWN, ABORTED, INTERNAL}, with which the handler may have run, and no \
+         list says which methods may be executed twice; set retry.idempotent_methods"
+    );
+    let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(3) };
+    assert!(stacked.to_string().contains("3 × 3 attempts"), "{stacked}");
+}
+
+/// All sections at their defaults, a hedge at once aside: A6's default is the one that nobody
+/// should keep.
+#[test]
+fn the_defaults_need_no_warning() {
+    let every_section = toml(&evenkeel_settings::reference::example());
+    assert_eq!(every_section.warnings(), [Warning::HedgesAtOnce { max_attempts: 2 }]);
+    assert_eq!(Settings::new().warnings(), []);
+}

@@ -1,0 +1,138 @@
+//! This file knows assertions: a number of the simulation, a comparison, and a bound.
+
+use core::str::FromStr;
+
+use evenkeel_core::Micros;
+use evenkeel_sim::parse_span;
+
+use super::Findings;
+
+/// Such as `recover.p95 < 60s`.
+pub(crate) struct Assertion {
+    text: String,
+    name: Name,
+    comparison: Comparison,
+    bound: f64,
+}
+
+/// What came of one.
+pub(crate) struct Verdict {
+    pub(crate) text: String,
+    pub(crate) got: String,
+    pub(crate) passes: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Comparison {
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Equal,
+}
+
+#[derive(Clone, Copy)]
+struct Name {
+    name: &'static str,
+    unit: Unit,
+    number: fn(&Findings) -> f64,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Unit {
+    Plain,
+    Seconds,
+    Share,
+}
+
+/// Infinity stands for "never" and for "without end": no bound is above it.
+fn seconds(time: Option<u32>) -> f64 {
+    time.map_or(f64::INFINITY, f64::from)
+}
+
+const NAMES: [Name; 12] = [
+    name("recover.median", Unit::Seconds, |all| seconds(all.batch.median())),
+    name("recover.p95", Unit::Seconds, |all| seconds(all.batch.p95())),
+    name("never", Unit::Share, |all| all.batch.never()),
+    name("amp.mean", Unit::Plain, |all| all.batch.mean(|run| run.amplification)),
+    name("amp.peak", Unit::Plain, |all| all.batch.most(|run| run.peak)),
+    name("success.during", Unit::Share, |all| all.batch.mean(|run| run.success_during)),
+    name("success.after", Unit::Share, |all| all.batch.mean(|run| run.success_after)),
+    name("wasted", Unit::Share, |all| all.batch.mean(|run| run.wasted)),
+    name("breaker.seconds", Unit::Seconds, |all| all.batch.mean(|run| run.breaker_seconds)),
+    name("safe.load", Unit::Share, |all| all.safe_load),
+    name("attempts.max", Unit::Plain, |all| f64::from(all.worst.attempts)),
+    name("duration.max", Unit::Seconds, |all| {
+        all.worst.duration.map_or(f64::INFINITY, |span: Micros| span.as_micros() as f64 / 1e6)
+    }),
+];
+
+const fn name(name: &'static str, unit: Unit, number: fn(&Findings) -> f64) -> Name {
+    Name { name, unit, number }
+}
+
+impl FromStr for Assertion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let signs = [
+            ("<=", Comparison::AtMost),
+            (">=", Comparison::AtLeast),
+            ("==", Comparison::Equal),
+            ("<", Comparison::Below),
+            (">", Comparison::Above),
+        ];
+        let found = signs.iter().find_map(|(sign, comparison)| {
+            text.split_once(sign).map(|(left, right)| (left.trim(), *comparison, right.trim()))
+        });
+        let (left, comparison, right) = found.ok_or_else(|| {
+            format!("\"{text}\": write a number, one of < <= == >= >, and a bound")
+        })?;
+        let name = NAMES.iter().find(|name| name.name == left).ok_or_else(|| {
+            let known: Vec<&str> = NAMES.iter().map(|name| name.name).collect();
+            format!("\"{text}\": {left} is no number of a check; those are {}", known.join(", "))
+        })?;
+        let bound = bound(right, name.unit).map_err(|why| format!("\"{text}\": {why}"))?;
+        Ok(Self { text: text.into(), name: *name, comparison, bound })
+    }
+}
+
+impl Assertion {
+    pub(crate) fn judge(&self, findings: &Findings) -> Verdict {
+        let got = (self.name.number)(findings);
+        let passes = match self.comparison {
+            Comparison::Above => got > self.bound,
+            Comparison::AtLeast => got >= self.bound,
+            Comparison::AtMost => got <= self.bound,
+            Comparison::Below => got < self.bound,
+            // Exact: what is asserted to be equal is a count, or a share of 0 or 1.
+            Comparison::Equal => (got - self.bound).abs() < 1e-9,
+        };
+        let got = match self.name.unit {
+            _ if got.is_infinite() && self.name.name == "duration.max" => "without end".into(),
+            _ if got.is_infinite() => "never".into(),
+            Unit::Seconds => format!("{got:.1} s"),
+            Unit::Share => format!("{:.1} %", got * 100.0),
+            Unit::Plain => format!("{got:.2}"),
+        };
+        Verdict { text: self.text.clone(), got, passes }
+    }
+}
+
+/// A bound in the unit of its number: "60s", "25 %", "1.5".
+fn bound(text: &str, unit: Unit) -> Result<f64, String> {
+    let plain = |text: &str| {
+        let number: Result<f64, _> = text.trim().parse();
+        number.ok().filter(|number| number.is_finite())
+    };
+    match unit {
+        Unit::Seconds => match plain(text) {
+            Some(seconds) => Ok(seconds),
+            None => parse_span(text).map(|span| span.as_micros() as f64 / 1e6),
+        },
+        Unit::Share if text.ends_with('%') => plain(text.trim_end_matches('%'))
+            .map(|percent| percent / 100.0)
+            .ok_or_else(|| format!("\"{text}\" is no share")),
+        Unit::Share | Unit::Plain => plain(text).ok_or_else(|| format!("\"{text}\" is no number")),
+    }
+}

@@ -1,0 +1,130 @@
+//! This file knows `evenkeel check`: a policy's linter, and its exam.
+
+mod assertion;
+mod junit;
+mod worst;
+
+use std::path::{Path, PathBuf};
+
+use evenkeel_core::Micros;
+use evenkeel_sim::{
+    Arrivals, Batch, Budget, FaultKind, Named, Policy, Scenario, ScenarioFile, Summary,
+    read_policy, run as simulate, safe_load,
+};
+
+use crate::parallel;
+use crate::progress::Progress;
+use crate::simulate::write;
+use assertion::Assertion;
+
+/// Lints a policy, says what it would cost in an outage, and checks assertions about that.
+///
+/// A policy is a preset, a settings file (TOML or JSON), or a gRPC service config (JSON).
+/// Assertions compare: recover.median, recover.p95, never, amp.mean, amp.peak, success.during,
+/// success.after, wasted, breaker.seconds, safe.load, attempts.max, duration.max.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A preset, or a policy's file.
+    policy: String,
+    /// What must hold, such as 'recover.p95 < 60s' or 'never == 0'; may be given several times.
+    #[arg(long = "assert", value_name = "ASSERTION")]
+    assertions: Vec<String>,
+    /// In which outage; without it, a stall of 30 s at 70 % load.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// How many seeds.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    seeds: u32,
+    /// Fails if anything is warned about.
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Writes the assertions as `JUnit` XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+/// What was found out about a policy.
+pub(crate) struct Findings {
+    batch: Batch,
+    safe_load: f64,
+    worst: worst::Worst,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool, String> {
+    let assertions: Vec<Assertion> =
+        args.assertions.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let named = read_policy(&args.policy, Path::new(""))?;
+    let scenario = match &args.scenario {
+        Some(path) => ScenarioFile::read(path)?.scenario,
+        None => Scenario::outage(FaultKind::Stall),
+    };
+    println!("{}", named.name);
+    for warning in &named.warnings {
+        println!("  warning: {warning}");
+    }
+    let worst = worst::Worst::of(&named.policy);
+    worst.print(&named.policy);
+    let findings = find(&named, &scenario, args.seeds, worst)?;
+    findings.print(&scenario);
+    print_fleet(&named.policy)?;
+    let verdicts: Vec<_> = assertions.iter().map(|assertion| assertion.judge(&findings)).collect();
+    for verdict in &verdicts {
+        let sign = if verdict.passes { '✓' } else { '✗' };
+        println!("  {sign} {}: {}", verdict.text, verdict.got);
+    }
+    if let Some(path) = &args.junit {
+        write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
+    }
+    let warned = args.deny_warnings && !named.warnings.is_empty();
+    Ok(!warned && verdicts.iter().all(|verdict| verdict.passes))
+}
+
+fn find(
+    named: &Named,
+    scenario: &Scenario,
+    seeds: u32,
+    worst: worst::Worst,
+) -> Result<Findings, String> {
+    let seeds: Vec<u64> = (0..u64::from(seeds)).map(|index| 11 + 11 * index).collect();
+    let progress = Progress::new("runs", seeds.len());
+    let one = |seed: &u64| {
+        simulate(scenario, &named.policy, *seed).map(|run| Summary::of(&run, scenario))
+    };
+    let runs = parallel::each(&seeds, one, || progress.step());
+    drop(progress);
+    let runs = runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+    let safe_load = safe_load(scenario, &named.policy, 11).map_err(|unfit| unfit.to_string())?;
+    Ok(Findings { batch: Batch { runs }, safe_load, worst })
+}
+
+impl Findings {
+    fn print(&self, scenario: &Scenario) {
+        println!("In the outage:");
+        for (name, value) in evenkeel_sim::facts(scenario, &self.batch, Some(self.safe_load)) {
+            println!("  {name:<34} {value:>8}");
+        }
+    }
+}
+
+/// What the size of the fleet does: the same load from more clients, each with a bucket of its own.
+fn print_fleet(policy: &Policy) -> Result<(), String> {
+    if matches!(policy.budget, Budget::None) {
+        return Ok(());
+    }
+    println!("The same outage, 700 calls/s from more clients, each with a budget of its own:");
+    let sizes = [10, 100, 1_000, 10_000];
+    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || {});
+    for (clients, time) in sizes.iter().zip(times) {
+        let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
+        println!("  {clients:>6} clients: recovered after {time}");
+    }
+    Ok(())
+}
+
+fn recovery(policy: &Policy, clients: u32) -> Result<Option<u32>, String> {
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    scenario.fleet.clients = clients;
+    scenario.fleet.arrivals = Arrivals::Open { per_second: 700.0 };
+    scenario.end = Micros::from_millis(660_000);
+    evenkeel_sim::recovery_time(&scenario, policy, 11).map_err(|unfit| unfit.to_string())
+}

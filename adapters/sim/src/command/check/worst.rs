@@ -1,0 +1,72 @@
+//! This file knows the worst that one call can come to: by arithmetic, without a simulation.
+
+use evenkeel_core::{Code, Growth, Micros, Random};
+use evenkeel_sim::{Budget, Guard, Policy};
+
+/// The most attempts and time of one call.
+pub(crate) struct Worst {
+    pub(crate) attempts: u16,
+    /// `None`: nothing bounds it.
+    pub(crate) duration: Option<Micros>,
+}
+
+/// Always draws the highest.
+struct Highest;
+
+impl Random for Highest {
+    fn next_u32(&mut self) -> u32 {
+        u32::MAX
+    }
+}
+
+impl Worst {
+    pub(crate) fn of(policy: &Policy) -> Self {
+        let attempts = policy.attempts();
+        let (limit, whole) = (policy.call.attempt_timeout(), policy.call.timeout());
+        let mut growth = Growth::START;
+        let backoff = policy.call.retry().backoff();
+        // After a few thousand waits all are the longest; nobody waits for the rest here.
+        let walked = attempts.saturating_sub(1).min(4_096);
+        let mut waits = (0..walked)
+            .map(|_| backoff.next_delay(&mut growth, &mut Highest).as_micros())
+            .fold(0u64, u64::saturating_add);
+        let rest = u64::from(attempts.saturating_sub(1).saturating_sub(walked));
+        waits = waits.saturating_add(rest.saturating_mul(backoff.max().as_micros()));
+        let tries = limit.as_micros().saturating_mul(attempts.into());
+        let sum = Micros::from_micros(tries.saturating_add(waits));
+        let duration = sum.shorter(whole);
+        let bounded = duration.as_micros() < Micros::SETTING_END.as_micros();
+        Self { attempts, duration: bounded.then_some(duration) }
+    }
+
+    pub(crate) fn print(&self, policy: &Policy) {
+        let duration = self.duration.map_or_else(|| "without end".into(), |span| span.to_string());
+        println!("At worst, one call makes {} attempts and takes {duration}.", self.attempts);
+        let attempts = f64::from(self.attempts);
+        println!("A dead backend below layers of such clients, attempts for each call:");
+        let mut product = 1.0;
+        for layers in 1..=4 {
+            product *= attempts;
+            println!("  {layers} layers: {product}");
+        }
+        let bounded = match policy.budget {
+            Budget::None => "nothing but the attempts bounds it",
+            _ => "its budget bounds it once the tokens are spent",
+        };
+        let breaker = match policy.guard {
+            Guard::None => "no breaker",
+            Guard::Adaptive(_) => "adaptive throttling",
+            _ => "its breaker, once open",
+        };
+        println!("  ({bounded}; {breaker}.)");
+        let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
+        let unbounded = matches!((policy.budget, policy.guard), (Budget::None, Guard::None));
+        if unbounded && repeats && self.attempts > 1 {
+            println!(
+                "By the law attempts × load = 1, a server that executes dead work cannot recover \
+                 above {:.0} % load.",
+                100.0 / attempts
+            );
+        }
+    }
+}

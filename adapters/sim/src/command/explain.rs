@@ -1,0 +1,211 @@
+//! This file knows `evenkeel explain`: one call, step by step.
+
+use std::path::Path;
+
+use evenkeel_core::{
+    Action, Attempt, Because, BreakerPolicy, Call, CircuitBreaker, Code, Consecutive, Deadline,
+    Instant, Micros, Next, Outcome, Single, StopReason, Throttle, Trip, Upstream,
+};
+use evenkeel_sim::{Budget, Guard, Policy, parse_span, read_policy};
+
+/// Walks one call through a policy: each decision, its reason and its time.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A preset, or a policy's file.
+    policy: String,
+    /// How its attempts end, in order: status codes, or "timeout"; the last goes on for ever.
+    #[arg(long, value_delimiter = ',', value_name = "CODE", default_value = "UNAVAILABLE")]
+    fail: Vec<String>,
+    /// How long each attempt takes to end so.
+    #[arg(long, value_name = "SPAN", default_value = "20ms")]
+    takes: String,
+    /// The caller's own time for the whole call.
+    #[arg(long, value_name = "SPAN")]
+    timeout: Option<String>,
+    /// Decides the jitter.
+    #[arg(long, default_value_t = 7)]
+    seed: u32,
+    /// How many such calls in a row, so that breakers and budgets come into play.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    calls: u32,
+}
+
+/// How an attempt ends.
+#[derive(Clone, Copy)]
+enum End {
+    Code(Code),
+    Timeout,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool, String> {
+    let policy = read_policy(&args.policy, Path::new(""))?.policy;
+    let caller = args.timeout.as_deref().map(parse_span).transpose()?;
+    let mut story = Story {
+        ends: args.fail.iter().map(|word| end(word)).collect::<Result<_, _>>()?,
+        takes: parse_span(&args.takes)?,
+        caller,
+        seed: args.seed,
+        calls: args.calls,
+        told: 0,
+    };
+    match policy.guard {
+        Guard::Consecutive(rule) => story.tell(&policy, Some(rule)),
+        Guard::LastN(rule) => story.tell(&policy, Some(rule)),
+        Guard::LastNs(rule) => story.tell(&policy, Some(rule)),
+        Guard::TimeWindows(rule) => story.tell(&policy, Some(rule)),
+        Guard::TimeWindow(rule) => story.tell(&policy, Some(rule)),
+        Guard::None | Guard::Adaptive(_) => story.tell::<Consecutive>(&policy, None),
+    }
+    if matches!(policy.guard, Guard::Adaptive(_)) {
+        println!("(Its adaptive throttling is a model for fleets, and not in this walk.)");
+    }
+    if !matches!(policy.budget, Budget::None | Budget::Shipped(_)) {
+        println!("(Its retry budget is a model for fleets, and not in this walk.)");
+    }
+    Ok(true)
+}
+
+/// What happens to the calls that are explained.
+struct Story {
+    ends: Vec<End>,
+    takes: Micros,
+    caller: Option<Micros>,
+    seed: u32,
+    calls: u32,
+    /// Attempts made in all calls, which is where in `ends` the story is.
+    told: usize,
+}
+
+impl Story {
+    fn tell<T: Trip>(&mut self, policy: &Policy, rule: Option<BreakerPolicy<T>>) {
+        let mut breaker = CircuitBreaker::<T>::closed();
+        let mut throttle = match &policy.budget {
+            Budget::Shipped(rule) => Some((Throttle::full(rule), *rule)),
+            _ => None,
+        };
+        let mut now = Instant::ZERO;
+        for call in 0..self.calls {
+            if self.calls > 1 {
+                println!("call {}", call + 1);
+            }
+            let mut upstream = Single::new(&policy.call);
+            if let Some((throttle, rule)) = &mut throttle {
+                upstream = upstream.with_throttle(throttle, rule);
+            }
+            now = match &rule {
+                Some(rule) => {
+                    let mut single = Single::new(&policy.call).with_breaker(&mut breaker, rule);
+                    if let Some((throttle, rule)) = &mut throttle {
+                        single = single.with_throttle(throttle, rule);
+                    }
+                    let end = self.walk(now, policy, call, &mut single);
+                    if let Some(changed) = single.changed() {
+                        say(end, &format!("the breaker: {changed:?}"));
+                    }
+                    end
+                }
+                None => self.walk(now, policy, call, &mut upstream),
+            };
+            if let Some((throttle, _)) = &throttle {
+                let tokens = f64::from(throttle.millitokens()) / 1_000.0;
+                println!("            the throttle has {tokens} tokens left");
+            }
+        }
+    }
+
+    /// One call; answers when it is over.
+    fn walk(
+        &mut self,
+        start: Instant,
+        policy: &Policy,
+        number: u32,
+        upstream: &mut impl Upstream,
+    ) -> Instant {
+        let caller = self.caller.map_or(Deadline::NONE, |span| Deadline::at(start.after(span)));
+        let deadline = policy.call.deadline(start, caller);
+        let mut now = start;
+        match deadline.is_none() {
+            true => say(now, "the call starts; nothing bounds it as a whole"),
+            false => say(
+                now,
+                &format!("the call starts; it must be over at {}", deadline_text(deadline)),
+            ),
+        }
+        let mut call = Call::new(deadline, self.seed.wrapping_add(number));
+        loop {
+            match call.poll(now, upstream) {
+                Action::Attempt(attempt) => now = self.attempt(now, &mut call, attempt, upstream),
+                Action::WaitUntil(at) => now = at,
+                Action::Finish(reason) => {
+                    say(now, &format!("the end after {} attempts: {reason}", call.attempts()));
+                    if let StopReason::CircuitOpen { retry_at } = reason {
+                        say(now, &format!("worth asking again at {}", instant_text(retry_at)));
+                    }
+                    return now;
+                }
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        now: Instant,
+        call: &mut Call,
+        attempt: Attempt,
+        upstream: &mut impl Upstream,
+    ) -> Instant {
+        let number = attempt.number();
+        let until = attempt.deadline();
+        say(
+            now,
+            &format!("attempt {number} goes out, and may last until {}", deadline_text(until)),
+        );
+        let planned = self.ends.get(self.told.min(self.ends.len() - 1)).copied();
+        self.told += 1;
+        let (code, ends_at) = match planned.unwrap_or(End::Timeout) {
+            End::Code(code) if !until.is_over(now.after(self.takes)) => {
+                (code, now.after(self.takes))
+            }
+            // What nobody ends is ended here, so that there is a story.
+            End::Code(_) | End::Timeout if until.is_none() => {
+                (Code::DeadlineExceeded, now.after(Micros::from_millis(60_000)))
+            }
+            End::Code(_) | End::Timeout => (Code::DeadlineExceeded, until.instant()),
+        };
+        let next = call.complete(ends_at, upstream, attempt, Outcome::new(code));
+        say(ends_at, &format!("attempt {number} ends: {}", code.name()));
+        if let Next::Retry { at, because } = next {
+            let wait = at.since(ends_at).as_micros() as f64 / 1e6;
+            let why = match because {
+                Because::Backoff => "the policy's backoff",
+                Because::Hint => "the server asked for at least that",
+                Because::Pushback => "the server asked for exactly that",
+                Because::Transparent => "nothing was executed",
+            };
+            say(ends_at, &format!("another attempt in {wait:.3} s: {why}"));
+        }
+        ends_at
+    }
+}
+
+fn end(word: &str) -> Result<End, String> {
+    if word.eq_ignore_ascii_case("timeout") {
+        return Ok(End::Timeout);
+    }
+    let code = Code::from_name(&word.to_ascii_uppercase());
+    code.map(End::Code).ok_or_else(|| {
+        format!("--fail: \"{word}\" is no status code; write UNAVAILABLE, OK and so on, or timeout")
+    })
+}
+
+fn say(now: Instant, what: &str) {
+    println!("{:>10}  {what}", instant_text(now));
+}
+
+fn instant_text(at: Instant) -> String {
+    format!("{:.3} s", at.as_micros() as f64 / 1e6)
+}
+
+fn deadline_text(deadline: Deadline) -> String {
+    if deadline.is_none() { "any time".into() } else { instant_text(deadline.instant()) }
+}

@@ -1,0 +1,29 @@
+//! This file knows `evenkeel presets`: which policies have names, and what is in them.
+
+use evenkeel_sim::presets::{PRESETS, named};
+
+/// Lists the policies that have names, or prints one as a settings file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The one to print.
+    name: Option<String>,
+    /// As Rust.
+    #[arg(long, requires = "name")]
+    rust: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool, String> {
+    let Some(name) = &args.name else {
+        for preset in PRESETS {
+            println!("{:14} {}", preset.name, preset.about);
+        }
+        return Ok(true);
+    };
+    let preset = named(name).ok_or_else(|| format!("there is no preset called {name}"))?;
+    if args.rust {
+        print!("// {}\n{}", preset.about, preset.spec.to_rust());
+    } else {
+        print!("# {}\n{}", preset.about, preset.spec.to_toml());
+    }
+    Ok(true)
+}

@@ -1,0 +1,188 @@
+//! This file knows `evenkeel simulate`: one scenario, in numbers and pictures.
+
+use std::path::{Path, PathBuf};
+
+use evenkeel_sim::{
+    Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, facts, figures, map_figure,
+    run as simulate, safe_load,
+};
+
+use crate::clock::Stopwatch;
+use crate::parallel;
+use crate::progress::Progress;
+
+/// Runs a scenario and says what becomes of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario, a TOML file; see docs/simulate.md.
+    scenario: PathBuf,
+    /// Instead of the scenario's policy: a preset, or a policy's file.
+    #[arg(long)]
+    policy: Option<String>,
+    /// Instead of the scenario's number of seeds.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    seeds: Option<u32>,
+    /// Writes everything as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Writes each picture into this folder, as SVG.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    /// Prints every second of every run as comma-separated values, and nothing else.
+    #[arg(long)]
+    csv: bool,
+    /// Leaves out the recovery map and the safe load, which take most of the time.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// A scenario with all that was run of it.
+pub(crate) struct Simulated {
+    pub(crate) file: ScenarioFile,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) batch: Batch,
+    pub(crate) safe_load: Option<f64>,
+    pub(crate) map: Option<Map>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool, String> {
+    let mut file = ScenarioFile::read(&args.scenario)?;
+    if let Some(policy) = &args.policy {
+        file.use_policy(policy, Path::new(""))?;
+    }
+    file.seeds = args.seeds.unwrap_or(file.seeds);
+    let watch = Stopwatch::start();
+    let simulated = Simulated::new(file, !args.quick && !args.csv)?;
+    if args.csv {
+        simulated.print_csv();
+        return Ok(true);
+    }
+    let report = simulated.report(&title(&args.scenario));
+    print(&report);
+    if let Some(path) = &args.html {
+        write(path, &report.to_html())?;
+        println!("\n{} has the pictures.", path.display());
+    }
+    if let Some(folder) = &args.svg {
+        write_svg(folder, &report.figures)?;
+    }
+    eprintln!("{:.1} s", watch.wall().as_secs_f64());
+    Ok(true)
+}
+
+impl Simulated {
+    pub(crate) fn new(file: ScenarioFile, with_map: bool) -> Result<Self, String> {
+        let progress = Progress::new("runs", file.seeds as usize);
+        let one = |seed: &u64| simulate(&file.scenario, &file.policy.policy, *seed);
+        let runs = parallel::each(&file.seeds(), one, || progress.step());
+        drop(progress);
+        let runs: Vec<Run> =
+            runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+        let batch =
+            Batch { runs: runs.iter().map(|run| Summary::of(run, &file.scenario)).collect() };
+        let mut simulated = Self { file, runs, batch, safe_load: None, map: None };
+        if with_map {
+            simulated.run_map()?;
+        }
+        Ok(simulated)
+    }
+
+    fn run_map(&mut self) -> Result<(), String> {
+        let (scenario, policy) = (&self.file.scenario, &self.file.policy.policy);
+        let mut map = Map::new();
+        let cells: Vec<usize> = (0..map.cells.len()).collect();
+        let progress = Progress::new("cells of the recovery map", cells.len());
+        let look = |index: &usize| map.look(*index, scenario, policy, self.file.seed);
+        let looked = parallel::each(&cells, look, || progress.step());
+        drop(progress);
+        map.cells =
+            looked.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+        self.map = Some(map);
+        let load =
+            safe_load(scenario, policy, self.file.seed).map_err(|unfit| unfit.to_string())?;
+        self.safe_load = Some(load);
+        Ok(())
+    }
+
+    pub(crate) fn report(&self, name: &str) -> Report {
+        let ScenarioFile { scenario, policy, seeds, seed, source, .. } = &self.file;
+        let mut pictures = Vec::new();
+        if let Some(first) = self.runs.first() {
+            pictures = figures(scenario, &policy.policy, first);
+        }
+        if let Some(map) = &self.map {
+            pictures.push(map_figure(scenario, &policy.policy, map));
+        }
+        let cut_short = self.runs.iter().any(|run| run.cut_short);
+        let note = if cut_short { " A run was cut short at max_events." } else { "" };
+        Report {
+            name: format!("{name}: {}", policy.name),
+            conclusion: conclusion(scenario, &self.batch, self.safe_load),
+            facts: facts(scenario, &self.batch, self.safe_load),
+            figures: pictures,
+            source: source.clone(),
+            provenance: format!(
+                "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.{note}",
+                env!("CARGO_PKG_VERSION")
+            ),
+        }
+    }
+
+    /// One line for each second of each run.
+    fn print_csv(&self) {
+        println!(
+            "seed,second,calls,good,attempts,goodput,failed,rejected,denied,executed,wasted,\
+             refused,queue,delay_us,open,half_open"
+        );
+        for run in &self.runs {
+            for (second, s) in run.seconds.iter().enumerate() {
+                println!(
+                    "{},{second},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                    run.seed,
+                    s.calls,
+                    s.good,
+                    s.attempts,
+                    s.goodput,
+                    s.failed,
+                    s.rejected,
+                    s.denied,
+                    s.executed,
+                    s.wasted,
+                    s.refused,
+                    s.queue,
+                    s.delay,
+                    s.open,
+                    s.half_open
+                );
+            }
+        }
+    }
+}
+
+fn print(report: &Report) {
+    println!("{}\n\n{}\n", report.name, report.conclusion);
+    for (name, value) in &report.facts {
+        println!("  {name:<34} {value:>8}");
+    }
+    println!();
+    for figure in &report.figures {
+        println!("- {}", figure.conclusion);
+    }
+    println!("\n{}", report.provenance);
+}
+
+pub(crate) fn title(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+pub(crate) fn write_svg(folder: &Path, figures: &[Figure]) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for figure in figures {
+        write(&folder.join(format!("{}.svg", figure.id)), &figure.standalone())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! This file draws one call against a server that is down: its attempts, and how far they spread.
+
+use evenkeel_core::{Action, Call, Code, Deadline, Instant, Micros, Next, Outcome, Single};
+
+use super::Figure;
+use crate::plot::{Chart, Scale, clock, short};
+use crate::summary::quantile;
+use crate::{FaultKind, Policy, Scenario};
+
+/// When an attempt of many equal calls starts, and when the middle one ends.
+struct Attempt {
+    early: f64,
+    middle: f64,
+    late: f64,
+    end: f64,
+}
+
+pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
+    let at_once = matches!(scenario.fault.kind, FaultKind::FailFast | FaultKind::Restart { .. });
+    let attempts = attempts(policy, at_once);
+    let shown = attempts.iter().take(MOST);
+    let last = shown.clone().map(|attempt| attempt.end.max(attempt.late)).fold(0.1, f64::max);
+    let deadline = policy.call.timeout().as_micros() as f64 / 1e6;
+    let has_deadline = deadline < last * 3.0;
+    let end = if has_deadline { last.max(deadline) * 1.04 } else { last * 1.08 };
+    let rows = attempts.len().clamp(1, MOST) as f64;
+    let mut chart = Chart::new(
+        Scale::linear(0.0, end),
+        "time from the start of the call, s",
+        Scale::rows(rows),
+        "attempt",
+    )
+    .with_height(112.0 + 26.0 * rows.max(2.0));
+    for (row, attempt) in shown.enumerate() {
+        let row = row as f64;
+        chart.block("bar c6", (attempt.early, row + 0.18), (attempt.late, row + 0.42));
+        let end = attempt.end.max(attempt.middle + end / 400.0);
+        chart.block("bar c1", (attempt.middle, row + 0.5), (end, row + 0.86));
+        chart.row(row + 0.72, &(row as u32 + 1).to_string());
+    }
+    if has_deadline {
+        chart.upright("level", deadline);
+        chart.note("note end", deadline - end / 150.0, rows - 0.08, "deadline of the call");
+    }
+    chart.name("c1", "the middle call's attempt");
+    chart.name("c6", "where 90 % of such attempts start");
+    let title = "One call while the server is down";
+    Figure { id: "call", title, conclusion: conclusion(&attempts), svg: chart.finish(title) }
+}
+
+fn conclusion(attempts: &[Attempt]) -> String {
+    let Some(last) = attempts.last() else {
+        return "The call makes no attempt.".into();
+    };
+    let tries = attempts.len();
+    if tries == 1 {
+        return format!("One attempt, and the caller knows after {}.", clock(last.end));
+    }
+    let spread = last.late - last.early;
+    let gap = last.middle;
+    if spread * 20.0 < gap {
+        return format!(
+            "{tries} attempts; the last one starts {} after the first and its spread is only {}: \
+             callers that failed together come back together.",
+            clock(gap),
+            clock(spread)
+        );
+    }
+    format!(
+        "{tries} attempts within {}; by the last one, calls that failed together are {} apart.",
+        clock(last.end),
+        if spread > 0.0 { clock(spread) } else { short(spread) }
+    )
+}
+
+/// The attempts of many calls that fail as such a fault makes them fail.
+fn attempts(policy: &Policy, at_once: bool) -> Vec<Attempt> {
+    let mut starts: Vec<Vec<u64>> = Vec::new();
+    let mut ends: Vec<Vec<u64>> = Vec::new();
+    for seed in 0..CALLS {
+        for (number, (start, end)) in schedule(policy, at_once, seed).into_iter().enumerate() {
+            if starts.len() <= number {
+                starts.push(Vec::new());
+                ends.push(Vec::new());
+            }
+            starts[number].push(start);
+            ends[number].push(end);
+        }
+    }
+    let seconds = |times: &[u64], percent| quantile(times, percent) as f64 / 1e6;
+    let attempts = starts.iter().zip(&ends).map(|(starts, ends)| {
+        let [early, middle, late] = [5, 50, 95].map(|percent| seconds(starts, percent));
+        Attempt { early, middle, late, end: seconds(ends, 50) }
+    });
+    attempts.collect()
+}
+
+/// Start and end of each attempt of one call.
+fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
+    let mut upstream = Single::new(&policy.call);
+    let mut now = Instant::ZERO;
+    let mut call = Call::new(policy.call.deadline(now, Deadline::NONE), seed);
+    let mut times = Vec::new();
+    while times.len() < 4 * MOST {
+        match call.poll(now, &mut upstream) {
+            Action::Attempt(attempt) => {
+                let start = now;
+                let limit = attempt.deadline().earlier(Deadline::at(start.after(PATIENCE)));
+                if !at_once {
+                    now = limit.instant();
+                }
+                times.push((start.as_micros(), now.as_micros()));
+                let code = if at_once { Code::Unavailable } else { Code::DeadlineExceeded };
+                let next = call.complete(now, &mut upstream, attempt, Outcome::new(code));
+                if let Next::Stop(_) = next {
+                    break;
+                }
+            }
+            Action::WaitUntil(at) => now = at,
+            Action::Finish(_) => break,
+        }
+    }
+    times
+}
+
+const CALLS: u32 = 200;
+const MOST: usize = 12;
+/// For attempts that nothing ends, so that there is something to draw.
+const PATIENCE: Micros = Micros::from_millis(60_000);

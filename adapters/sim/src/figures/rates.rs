@@ -1,0 +1,59 @@
+//! This file draws calls, attempts and useful answers over time, against what the server can do.
+
+use super::{Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
+use crate::plot::{Chart, Scale, percent, short};
+use crate::record::{Run, Second};
+use crate::{Scenario, Summary};
+
+pub(super) fn figure(scenario: &Scenario, record: &Run, summary: &Summary) -> Figure {
+    let end = shown_until(scenario, summary);
+    let groups = grouped(record, end, POINTS);
+    let top = groups.iter().map(|(_, group)| mean(group, |second| second.attempts));
+    let top = top.fold(scenario.capacity().min(scenario.offered() * 10.0), f64::max);
+    let mut chart = Chart::new(Scale::linear(0.0, end), "time, s", Scale::up_to(top), "per second");
+    let (from, to) = fault_span(scenario);
+    chart.band(from, to, fault_word(scenario));
+    chart.level(scenario.capacity(), &format!("capacity {}/s", short(scenario.capacity())));
+    let mut line = |class, name: &str, count: fn(&Second) -> u32| {
+        let points = groups.iter().map(|(at, group)| (*at, mean(group, count)));
+        chart.line(class, name, points);
+    };
+    line("c6", "calls offered", |second| second.calls);
+    line("c2", "attempts sent", |second| second.attempts);
+    line("c4", "wasted: executed too late", |second| second.wasted);
+    line("c3", "good answers", |second| second.goodput);
+    let title = "Load and useful answers over time";
+    Figure {
+        id: "rates",
+        title,
+        conclusion: conclusion(scenario, summary),
+        svg: chart.finish(title),
+    }
+}
+
+fn conclusion(scenario: &Scenario, summary: &Summary) -> String {
+    let load = percent(scenario.offered() / scenario.capacity());
+    let after = (scenario.end.minus(scenario.fault_end()).as_micros() / 1_000_000) as f64;
+    match summary.recovery {
+        None if summary.wasted > 0.5 => format!(
+            "At {load} load the outage never ends: {} s after the fault the server still works for \
+             callers who have given up. Attempts peak at {} times the offered load.",
+            short(after),
+            short(summary.peak)
+        ),
+        None => format!(
+            "Within {} s after the fault the calls do not become good again, at {load} load.",
+            short(after)
+        ),
+        Some(0) => format!(
+            "In this run calls are good again as soon as the fault is over; attempts peak at {} times the \
+             offered load.",
+            short(summary.peak)
+        ),
+        Some(seconds) => format!(
+            "In this run calls are good again {seconds} s after the fault is over; attempts peak at {} times \
+             the offered load.",
+            short(summary.peak)
+        ),
+    }
+}

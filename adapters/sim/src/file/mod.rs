@@ -1,0 +1,12 @@
+//! This file knows how scenarios and policies are read from files.
+
+mod policy;
+mod scenario;
+mod size;
+mod span;
+
+pub use policy::{Named, read_policy};
+pub use scenario::ScenarioFile;
+pub use size::read;
+pub(crate) use span::Span;
+pub use span::parse_span;

@@ -1,0 +1,27 @@
+//! This file knows that a file of settings is small.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Reads a text of at most a mebibyte.
+///
+/// # Errors
+///
+/// A sentence naming the file: it is missing, a folder, too large, or no UTF-8.
+pub fn read(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+    let mut text = Vec::new();
+    let most = file.take(MOST + 1).read_to_end(&mut text);
+    most.map_err(|error| format!("{name}: {error}"))?;
+    if text.len() as u64 > MOST {
+        return Err(format!(
+            "{name}: is larger than 1 MiB; a scenario or a policy is a page of text, so this is \
+             probably another file"
+        ));
+    }
+    String::from_utf8(text).map_err(|_| format!("{name}: is not text in UTF-8"))
+}
+
+const MOST: u64 = 1 << 20;

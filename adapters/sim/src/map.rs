@@ -1,0 +1,126 @@
+//! This file knows the recovery map: for which loads and lengths of the fault an outage ends.
+//!
+//! A cell is a run of its own, so the fleet is made smaller: what decides is the load over the
+//! capacity, and the calls each client makes, and both stay as they are.
+
+use evenkeel_core::Micros;
+
+use crate::{Arrivals, Policy, Scenario, Unfit, recovery_time};
+
+/// Seconds to recover, over load and length of the fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// Loads, as shares of the capacity, in equal steps.
+    pub loads: Vec<f64>,
+    /// Lengths of the fault, in seconds.
+    pub lengths: Vec<f64>,
+    /// For each length, and in it for each load: seconds, or `None` for not within the run.
+    pub cells: Vec<Option<u32>>,
+}
+
+impl Map {
+    /// One whose cells have not been run.
+    pub fn new() -> Self {
+        let loads: Vec<f64> = (1..=9).map(|tenth| f64::from(tenth) / 10.0).collect();
+        let lengths = vec![1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0];
+        let cells = vec![None; loads.len() * lengths.len()];
+        Self { loads, lengths, cells }
+    }
+
+    /// Runs one cell, of this map's many, and keeps what came of it.
+    ///
+    /// # Errors
+    ///
+    /// Refuses what [`Scenario::check`] refuses.
+    pub fn run_cell(
+        &mut self,
+        index: usize,
+        scenario: &Scenario,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<(), Unfit> {
+        self.cells[index] = self.look(index, scenario, policy, seed)?;
+        Ok(())
+    }
+
+    /// What one cell comes to.
+    ///
+    /// # Errors
+    ///
+    /// Refuses what [`Scenario::check`] refuses.
+    pub fn look(
+        &self,
+        index: usize,
+        scenario: &Scenario,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<Option<u32>, Unfit> {
+        let load = self.loads[index % self.loads.len()];
+        let length = self.lengths[index / self.loads.len()];
+        recovery_time(&smaller(scenario, load, length), policy, seed)
+    }
+
+    /// How far apart the loads are.
+    pub fn step(&self) -> f64 {
+        match self.loads[..] {
+            [first, second, ..] => second - first,
+            _ => 0.1,
+        }
+    }
+
+    /// The highest load at and below which every cell recovers: 0 if none does, `None` if all do.
+    pub fn safe_load(&self) -> Option<f64> {
+        let width = self.loads.len();
+        let unsafe_at = |column: &usize| {
+            (0..self.lengths.len()).any(|row| self.cells[row * width + column].is_none())
+        };
+        let first = (0..width).find(unsafe_at)?;
+        Some(first.checked_sub(1).map_or(0.0, |column| self.loads[column]))
+    }
+}
+
+impl Default for Map {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The highest load, as a share of the capacity, from which the scenario's own fault ends within
+/// its run; found by halving, to a hundredth.
+///
+/// # Errors
+///
+/// Refuses what [`Scenario::check`] refuses.
+pub fn safe_load(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<f64, Unfit> {
+    let length = scenario.fault.length.as_micros() as f64 / 1e6;
+    let (mut low, mut high) = (0.0, 1.0);
+    while high - low > 0.01 {
+        let middle = (low + high) / 2.0;
+        let recovers = recovery_time(&smaller(scenario, middle, length), policy, seed)?.is_some();
+        if recovers { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// The scenario at another load and with another length of its fault, with a fleet of a few
+/// hundred calls a second.
+fn smaller(scenario: &Scenario, load: f64, length: f64) -> Scenario {
+    let mut small = scenario.clone();
+    let shrink = (scenario.capacity() / ENOUGH).max(1.0);
+    let workers = (f64::from(scenario.server.workers) / shrink) as u32;
+    small.server.workers = workers.max(1);
+    let kept = small.capacity() / scenario.capacity();
+    small.fleet.clients = ((f64::from(scenario.fleet.clients) * kept) as u32).max(1);
+    let per_second = (small.capacity() * load).max(0.1);
+    small.fleet.arrivals = Arrivals::Open { per_second };
+    let after = scenario.end.minus(scenario.fault_end()).shorter(LONG_ENOUGH);
+    small.fault.start = Micros::from_millis(10_000);
+    small.fault.length = Micros::from_micros((length * 1e6) as u64);
+    small.end = small.fault_end().plus(after.longer(Micros::from_millis(60_000)));
+    small
+}
+
+/// Calls per second at full load.
+const ENOUGH: f64 = 300.0;
+/// A longer run says no more about a cell.
+const LONG_ENOUGH: Micros = Micros::from_millis(600_000);

@@ -1,0 +1,125 @@
+//! This file knows the report: a page of its own with the numbers, the pictures and their limits.
+
+use crate::figures::{Figure, style};
+use crate::plot::{escape, percent, short};
+use crate::{Batch, Scenario};
+
+/// Everything a report shows.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was simulated, for the title.
+    pub name: String,
+    /// The conclusion of the whole, as a sentence.
+    pub conclusion: String,
+    /// Numbers with their names, in order.
+    pub facts: Vec<(&'static str, String)>,
+    /// The pictures.
+    pub figures: Vec<Figure>,
+    /// The scenario as it was read, for whoever wants to run it again.
+    pub source: String,
+    /// How many seeds were run, from which on, and by which version.
+    pub provenance: String,
+}
+
+/// The numbers of a batch, as a person reads them.
+pub fn facts(
+    scenario: &Scenario,
+    batch: &Batch,
+    safe_load: Option<f64>,
+) -> Vec<(&'static str, String)> {
+    let seconds =
+        |time: Option<u32>| time.map_or_else(|| "never".into(), |time| format!("{time} s"));
+    let mut facts = vec![
+        ("Load", percent(scenario.offered() / scenario.capacity())),
+        ("Time to recover, median", seconds(batch.median())),
+        ("Time to recover, p95", seconds(batch.p95())),
+        ("Runs that never recovered", percent(batch.never())),
+        ("Attempts per call in the fault", short(batch.mean(|run| run.amplification))),
+        ("Attempts at the peak, × offered", short(batch.most(|run| run.peak))),
+        ("Good calls during the fault", percent(batch.mean(|run| run.success_during))),
+        ("Good calls in the 2 min after", percent(batch.mean(|run| run.success_after))),
+        ("Work done for nobody", percent(batch.mean(|run| run.wasted))),
+        ("Added by the breaker", format!("{} s", short(batch.mean(|run| run.breaker_seconds)))),
+    ];
+    if let Some(load) = safe_load {
+        facts.push(("Safe load for this fault", percent(load)));
+    }
+    facts
+}
+
+/// The whole as one sentence.
+pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) -> String {
+    let load = percent(scenario.offered() / scenario.capacity());
+    let ends = match (batch.median(), batch.never()) {
+        (None, _) => format!("At {load} load this outage does not end by itself"),
+        (Some(0), _) => format!("At {load} load the calls are good as soon as the server is"),
+        (Some(seconds), never) if never > 0.0 => format!(
+            "At {load} load the calls are good again {seconds} s after the server is, but in {} of \
+             the runs never",
+            percent(never)
+        ),
+        (Some(seconds), _) => {
+            format!("At {load} load the calls are good again {seconds} s after the server is")
+        }
+    };
+    match safe_load {
+        Some(safe) if safe < 0.985 => format!("{ends}; up to {} load it would end.", percent(safe)),
+        Some(_) => format!("{ends}, and would be at every load below the capacity."),
+        None => format!("{ends}."),
+    }
+}
+
+/// What every model of this kind leaves out, as HTML.
+pub const CAVEATS: &str = include_str!("caveats.html");
+
+impl Report {
+    /// As one self-contained HTML page.
+    pub fn to_html(&self) -> String {
+        format!(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+             <title>{}: evenkeel</title><style>{PAGE}{}</style><main>{}</main>",
+            escape(&self.name),
+            style(),
+            self.body()
+        )
+    }
+
+    /// What stands on the page, for a page that shows several.
+    pub fn body(&self) -> String {
+        let mut html = format!(
+            "<h1>{}</h1><p class=\"conclusion\">{}</p><dl>",
+            escape(&self.name),
+            escape(&self.conclusion)
+        );
+        for (name, value) in &self.facts {
+            html += &format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
+        }
+        html += "</dl>";
+        for figure in &self.figures {
+            html += &format!(
+                "<figure id=\"{}\"><figcaption><h2>{}</h2><p>{}</p></figcaption>{}</figure>",
+                figure.id,
+                escape(figure.title),
+                escape(&figure.conclusion),
+                figure.svg
+            );
+        }
+        html += "<section class=\"caveats\"><h2>What this leaves out</h2>";
+        html += CAVEATS;
+        html += &format!(
+            "</section><details><summary>The scenario</summary><pre>{}</pre></details>\
+             <footer>{}</footer>",
+            escape(&self.source),
+            escape(&self.provenance)
+        );
+        html
+    }
+
+    /// The look of such a page, beside that of the pictures.
+    pub const fn page_style() -> &'static str {
+        PAGE
+    }
+}
+
+const PAGE: &str = include_str!("report.css");

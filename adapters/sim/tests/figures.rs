@@ -1,0 +1,79 @@
+//! Figures and reports are whole, self-contained, and say what the run says.
+
+use evenkeel_core::Micros;
+use evenkeel_sim::presets::{PRESETS, named};
+use evenkeel_sim::{
+    Batch, FaultKind, Map, Report, Scenario, Summary, conclusion, facts, figures, map_figure, run,
+};
+
+fn scenario() -> Scenario {
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    scenario.fault.start = Micros::from_millis(3_000);
+    scenario.fault.length = Micros::from_millis(3_000);
+    scenario.end = Micros::from_millis(20_000);
+    scenario
+}
+
+/// Every tag that opens closes, in order.
+fn is_well_formed(svg: &str) -> bool {
+    let mut open = Vec::new();
+    for tag in svg.split('<').skip(1) {
+        let Some((tag, _)) = tag.split_once('>') else { return false };
+        if let Some(name) = tag.strip_prefix('/') {
+            if open.pop() != Some(name) {
+                return false;
+            }
+        } else if !tag.ends_with('/') {
+            open.push(tag.split(' ').next().unwrap_or(tag));
+        }
+    }
+    open.is_empty()
+}
+
+#[test]
+fn every_policy_has_five_pictures_without_a_number_missing() {
+    let scenario = scenario();
+    for preset in PRESETS {
+        let record = run(&scenario, &preset.policy(), 1).unwrap();
+        let pictures = figures(&scenario, &preset.policy(), &record);
+        assert_eq!(pictures.len(), 5);
+        for figure in pictures {
+            assert!(is_well_formed(&figure.svg), "{} of {}", figure.id, preset.name);
+            assert!(is_well_formed(&figure.standalone()));
+            assert!(!figure.svg.contains("NaN") && !figure.svg.contains("inf"), "{}", figure.id);
+            assert!(figure.conclusion.ends_with('.'), "{}", figure.conclusion);
+        }
+    }
+}
+
+#[test]
+fn the_map_is_drawn_whatever_is_in_it() {
+    let policy = named("naive").unwrap().policy();
+    for cell in [None, Some(0), Some(7), Some(500)] {
+        let mut map = Map::new();
+        map.cells.fill(cell);
+        let figure = map_figure(&scenario(), &policy, &map);
+        assert!(is_well_formed(&figure.svg));
+        assert_eq!(map.safe_load(), if cell.is_none() { Some(0.0) } else { None });
+    }
+}
+
+#[test]
+fn a_report_needs_nothing_from_outside() {
+    let scenario = scenario();
+    let policy = named("naive").unwrap().policy();
+    let record = run(&scenario, &policy, 1).unwrap();
+    let batch = Batch { runs: vec![Summary::of(&record, &scenario)] };
+    let report = Report {
+        name: "<b>&\"name\"".into(),
+        conclusion: conclusion(&scenario, &batch, Some(0.25)),
+        facts: facts(&scenario, &batch, Some(0.25)),
+        figures: figures(&scenario, &policy, &record),
+        source: "policy = \"naive\" # <script>".into(),
+        provenance: "one seed".into(),
+    };
+    let html = report.to_html();
+    let links = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(!links.contains("http") && !html.contains("<script") && !html.contains("<b>"));
+    assert!(html.contains("does not end by itself") && html.contains("A model, not your service"));
+}

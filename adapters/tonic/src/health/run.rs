@@ -1,0 +1,146 @@
+//! This file knows the tasks of a checker: asking one target for as long as it is monitored.
+
+use std::sync::Arc;
+
+use evenkeel_tokio::TokioClock;
+use evenkeel_tokio::core::{Answer, Clock, HealthPolicy};
+use tokio::sync::watch;
+
+use super::builder::HealthMode;
+use super::callback::{Callback, CallbackFailed};
+use super::flag::HealthChanges;
+use super::probe::{ProbeChannel, Prober};
+use super::target::{Event, Life, Target};
+
+/// What all tasks of a checker share.
+pub(super) struct Shared {
+    pub(super) mode: HealthMode,
+    prober: Prober,
+    policy: HealthPolicy,
+    callback: Callback,
+    changes: watch::Sender<u64>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        prober: Prober,
+        policy: HealthPolicy,
+        mode: HealthMode,
+        callback: Callback,
+    ) -> Self {
+        Self { mode, prober, policy, callback, changes: watch::Sender::new(0) }
+    }
+
+    pub(super) fn changes(&self) -> HealthChanges {
+        HealthChanges::new(self.changes.subscribe())
+    }
+
+    pub(super) fn tell_of_change(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Asks `target` until the task is aborted, or there is nothing left to ask.
+    ///
+    /// The first check is made at once, whatever the schedule says: it is another life's.
+    pub(super) async fn run(self: Arc<Self>, target: Arc<Target>, life: Life) {
+        loop {
+            match self.mode {
+                HealthMode::Check => {
+                    // There is nobody to hand a failed callback to; the log has it.
+                    let _ = self.check(&target, life, Keep::ForTheNext).await.1;
+                }
+                HealthMode::Watch => {
+                    self.watch(&target, life).await;
+                    if target.is_watched_out() {
+                        return tracing::error!(
+                            target: "evenkeel", upstream = &*target.name,
+                            "no health service; it counts as healthy and is not watched any more"
+                        );
+                    }
+                }
+            }
+            target.due_passed().await;
+        }
+    }
+
+    /// Asks `target` once and publishes what it says; whether that was good.
+    pub(super) async fn check(
+        &self,
+        target: &Target,
+        life: Life,
+        keep: Keep,
+    ) -> (bool, Result<(), CallbackFailed>) {
+        let deadline = self.policy.deadline(TokioClock.now());
+        let answer = match self.channel(target, life, keep) {
+            Some((number, channel)) => {
+                let answer = self.prober.check(channel, deadline).await;
+                if !answer.proves_connection() {
+                    target.discard(number);
+                }
+                answer
+            }
+            None => Answer::Failed,
+        };
+        let told = self.publish(target, life, Event::Checked(answer));
+        (answer.is_healthy(&self.policy), told)
+    }
+
+    /// Opens a watch on `target` and publishes what it says, to its end.
+    async fn watch(&self, target: &Target, life: Life) {
+        let deadline = self.policy.deadline(TokioClock.now());
+        let ended = match self.channel(target, life, Keep::ForTheNext) {
+            Some((number, channel)) => {
+                let ended = match self.prober.watch(channel, deadline).await {
+                    Ok((mut watched, first)) => {
+                        let mut said = Ok(first);
+                        loop {
+                            match said {
+                                Ok(answer) => {
+                                    let _ = self.publish(target, life, Event::Message(answer));
+                                }
+                                Err(answer) => break answer,
+                            }
+                            said = watched.next().await;
+                        }
+                    }
+                    Err(answer) => answer,
+                };
+                target.discard(number);
+                ended
+            }
+            None => Answer::Failed,
+        };
+        let _ = self.publish(target, life, Event::Ended(ended));
+    }
+
+    fn channel(&self, target: &Target, life: Life, keep: Keep) -> Option<(u64, ProbeChannel)> {
+        if let Some(channel) = target.channel() {
+            return Some(channel);
+        }
+        let channel = self.prober.open(&target.name)?;
+        let number = match keep {
+            Keep::ForTheNext => target.keep(life, &channel),
+            Keep::Not => 0,
+        };
+        Some((number, channel))
+    }
+
+    fn publish(&self, target: &Target, life: Life, event: Event) -> Result<(), CallbackFailed> {
+        let told = target.publish(life, event, &self.policy, |healthy| {
+            tracing::info!(target: "evenkeel", upstream = &*target.name, healthy, "health");
+            self.tell_of_change();
+            self.callback.tell(&target.name, healthy)
+        });
+        target.reschedule();
+        told.unwrap_or(Ok(()))
+    }
+}
+
+/// What becomes of a channel that was opened for a check.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Keep {
+    /// The next check uses it.
+    ForTheNext,
+    /// It is closed after the check: nobody monitors the target, so nobody would ever close it.
+    Not,
+}
