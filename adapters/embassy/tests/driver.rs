@@ -143,37 +143,34 @@ fn the_peers_last_error_is_never_lost() {
 fn a_call_may_be_dropped_at_every_await() {
     for polls in 0..40 {
         let peers = Peers::<NoopRawMutex, u16, 4>::new();
-        let (_, ()) = (
-            0,
-            simulated::run(async {
-                for _ in 0..3 {
-                    let view = peers.view(1, &CALLS, &BREAKER);
-                    let _ = call(7, view, deadline(), classify, async |_| Err("down")).await;
-                }
-                assert_eq!(peers.snapshot(1).map(|shown| shown.state), Some(BreakerState::Open));
-                sleep_until(EmbassyClock.now() + Micros::from_millis(61_000)).await;
-                {
-                    let view = peers.view(1, &CALLS, &BREAKER);
-                    let trial = call(7, view, deadline(), classify, async |_| {
-                        for _ in 0..10 {
-                            embassy_futures::yield_now().await;
-                        }
-                        sleep_until(EmbassyClock.now() + Micros::from_millis(1)).await;
-                        pending().await
-                    });
-                    let mut trial = pin!(trial);
-                    let mut context = Context::from_waker(Waker::noop());
-                    for _ in 0..polls {
-                        assert!(trial.as_mut().poll(&mut context).is_pending());
-                    }
-                }
-                let shown = peers.snapshot(1).unwrap();
-                assert_eq!(shown.trials, 0, "dropped after {polls} polls");
+        simulated::run(async {
+            for _ in 0..3 {
                 let view = peers.view(1, &CALLS, &BREAKER);
-                let reply = call(8, view, deadline(), classify, async |_| Ok(1)).await;
-                assert_eq!(reply, Ok(1), "the next one is the trial");
-            }),
-        );
+                let _ = call(7, view, deadline(), classify, async |_| Err("down")).await;
+            }
+            assert_eq!(peers.snapshot(1).map(|shown| shown.state), Some(BreakerState::Open));
+            sleep_until(EmbassyClock.now() + Micros::from_millis(61_000)).await;
+            {
+                let view = peers.view(1, &CALLS, &BREAKER);
+                let trial = call(7, view, deadline(), classify, async |_| {
+                    for _ in 0..10 {
+                        embassy_futures::yield_now().await;
+                    }
+                    sleep_until(EmbassyClock.now() + Micros::from_millis(1)).await;
+                    pending().await
+                });
+                let mut trial = pin!(trial);
+                let mut context = Context::from_waker(Waker::noop());
+                for _ in 0..polls {
+                    assert!(trial.as_mut().poll(&mut context).is_pending());
+                }
+            }
+            let shown = peers.snapshot(1).unwrap();
+            assert_eq!(shown.trials, 0, "dropped after {polls} polls");
+            let view = peers.view(1, &CALLS, &BREAKER);
+            let reply = call(8, view, deadline(), classify, async |_| Ok(1)).await;
+            assert_eq!(reply, Ok(1), "the next one is the trial");
+        });
     }
 }
 

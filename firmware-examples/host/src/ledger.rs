@@ -15,6 +15,8 @@ struct Seen {
     attempts: BTreeMap<u32, u32>,
     /// How often each item was acknowledged, in the order they came in.
     items: Vec<u32>,
+    /// What this side could not do.
+    failures: Vec<String>,
     /// How many requests for items are still to be hung up on.
     deaf: u32,
 }
@@ -46,10 +48,15 @@ impl Ledger {
         self.seen().items.push(item);
     }
 
-    /// What is wrong with the telemetry: lost, sent again after it was acknowledged, out of order.
+    /// Something on this side did not work, so the firmware was not put to the test.
+    pub(crate) fn failed(&self, what: String) {
+        self.seen().failures.push(what);
+    }
+
+    /// What did not work, and what is wrong with the telemetry: lost, sent again after it was acknowledged, out of order.
     pub(crate) fn faults(&self) -> Vec<String> {
         let seen = self.seen();
-        let mut faults = Vec::new();
+        let mut faults = seen.failures.clone();
         for item in 0..ITEMS {
             match seen.items.iter().filter(|there| **there == item).count() {
                 0 => faults.push(format!("item {item} is lost")),

@@ -30,7 +30,7 @@ pub(crate) fn start(ledger: Arc<Ledger>, cable: Arc<Cable>) -> io::Result<u16> {
     Ok(port)
 }
 
-fn serve(connection: &TcpStream, ledger: &Ledger, cable: &Arc<Cable>) -> io::Result<()> {
+fn serve(connection: &TcpStream, ledger: &Arc<Ledger>, cable: &Arc<Cable>) -> io::Result<()> {
     connection.set_read_timeout(Some(Duration::from_secs(10)))?;
     let line = first_line(connection)?;
     let mut words = line.split_whitespace();
@@ -62,12 +62,12 @@ fn serve(connection: &TcpStream, ledger: &Ledger, cable: &Arc<Cable>) -> io::Res
         }
         "unplug" => {
             answer(&ok)?;
-            let cable = Arc::clone(cable);
+            let (ledger, cable) = (Arc::clone(ledger), Arc::clone(cable));
             thread::spawn(move || {
                 // The answer is on its way; the cable follows it.
                 thread::sleep(Duration::from_millis(20));
                 if let Err(fault) = cable.pull(Duration::from_millis(argument.into())) {
-                    eprintln!("host: the cable is stuck: {fault}");
+                    ledger.failed(format!("the cable is stuck: {fault}"));
                 }
             });
             Ok(())
