@@ -204,6 +204,20 @@ impl Reconnect {
         Some(Setback { failures: 0, dial_at: self.at })
     }
 
+    /// Says that the medium below has come back: the cable, the association.
+    ///
+    /// What brought it back, a switch or an access point, brought it back for everybody on it. So a
+    /// dial that was due in the meantime is drawn anew over one step of the backoff; one that is
+    /// due later stays.
+    pub fn carrier_back(&mut self, now: Instant, policy: &ReconnectPolicy) {
+        let now = self.moved_on(now);
+        if matches!(self.phase, Phase::Waiting) {
+            let mut step = self.growth;
+            let again = policy.backoff().next_delay(&mut step, &mut self.rng);
+            self.at = self.at.max(now.after(again));
+        }
+    }
+
     /// Failed dials and sessions that were too short, in a row.
     pub const fn failures(&self) -> u16 {
         self.failures

@@ -33,6 +33,8 @@ fn link() {
     }
     blur(&mut link);
     black_box(Reconnect::lost(&mut link, any(), any(), &policy));
+    blur(&mut link);
+    Reconnect::carrier_back(&mut link, any(), &policy);
     let _ = Reconnect::failures(&link);
     let _ = Reconnect::is_connected(&link);
     derived(&link);
