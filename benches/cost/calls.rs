@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_tokio::Budget;
 use evenkeel_tonic::core::{BreakerPolicy, BudgetPolicy, RetryPolicy, ThrottlePolicy};
-use evenkeel_tonic::{BuildError, Builder, Resilient};
+use evenkeel_tonic::{BuildError, Builder, Pool, Resilient};
 use http::{Request, Response};
 use tonic::body::Body;
 use tonic::codegen::StdError;
@@ -52,6 +52,7 @@ fn with_timeout() -> Group {
         unary("timeout", over(Stub::unary(), timeout), NONE),
         in_budget(unary("request budget", over(Stub::unary(), Ok), NONE)),
         unary("full chain", over(Stub::unary(), full), NONE),
+        unary("full chain, three members", over_three(Stub::unary), NONE),
         unary("full chain, set_timeout", over(Stub::unary(), full), SET),
         in_budget(unary("full chain, set_timeout, budget", over(Stub::unary(), full), SET)),
     ];
@@ -151,6 +152,13 @@ fn over(
 ) -> Resilient<Stub> {
     let builder = Resilient::builder().target("lab").methods(&METHODS);
     configure(builder).and_then(|builder| builder.build(stub)).expect("the settings are fine")
+}
+
+/// The full chain over a pool.
+fn over_three(stub: fn() -> Stub) -> Resilient<Stub> {
+    let pool = Pool::of(["a", "b", "c"].map(|name| (name, stub())));
+    let builder = full(Resilient::builder().target("lab").methods(&METHODS));
+    builder.and_then(|builder| builder.build_pool(pool)).expect("the settings are fine")
 }
 
 fn full(builder: Builder) -> Result<Builder, BuildError> {

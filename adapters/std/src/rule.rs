@@ -19,6 +19,8 @@ pub enum AnyRule {
     Consecutive(Consecutive),
     /// A share of the last calls.
     LastN(LastN),
+    /// Two shares of the last calls: of failures, and of slow calls.
+    LastNs(AnyOf<LastN, LastN>),
     /// A share of the calls of the last seconds.
     TimeWindow(TimeWindow),
     /// Two shares of the calls of the last seconds: of failures, and of slow calls.
@@ -34,6 +36,8 @@ pub enum AnyMemory {
     Consecutive(<Consecutive as Trip>::Memory),
     /// Of [`AnyRule::LastN`].
     LastN(<LastN as Trip>::Memory),
+    /// Of [`AnyRule::LastNs`].
+    LastNs(<AnyOf<LastN, LastN> as Trip>::Memory),
     /// Of [`AnyRule::TimeWindow`].
     TimeWindow(<TimeWindow as Trip>::Memory),
     /// Of [`AnyRule::TimeWindows`].
@@ -51,6 +55,7 @@ impl AnyRule {
         match self {
             Self::Consecutive(_) => AnyMemory::Consecutive(Consecutive::EMPTY),
             Self::LastN(_) => AnyMemory::LastN(<LastN as Trip>::EMPTY),
+            Self::LastNs(_) => AnyMemory::LastNs(<AnyOf<LastN, LastN> as Trip>::EMPTY),
             Self::TimeWindow(_) => AnyMemory::TimeWindow(<TimeWindow as Trip>::EMPTY),
             Self::TimeWindows(_) => {
                 AnyMemory::TimeWindows(<AnyOf<TimeWindow, TimeWindow> as Trip>::EMPTY)
@@ -70,6 +75,7 @@ impl Trip for AnyRule {
                     rule.count(memory, now, verdict)
                 }
                 (Self::LastN(rule), AnyMemory::LastN(memory)) => rule.count(memory, now, verdict),
+                (Self::LastNs(rule), AnyMemory::LastNs(memory)) => rule.count(memory, now, verdict),
                 (Self::TimeWindow(rule), AnyMemory::TimeWindow(memory)) => {
                     rule.count(memory, now, verdict)
                 }
@@ -90,6 +96,7 @@ impl Trip for AnyRule {
             AnyMemory::Empty => 0,
             AnyMemory::Consecutive(memory) => Consecutive::bad(memory),
             AnyMemory::LastN(memory) => <LastN as Trip>::bad(memory),
+            AnyMemory::LastNs(memory) => <AnyOf<LastN, LastN>>::bad(memory),
             AnyMemory::TimeWindow(memory) => <TimeWindow as Trip>::bad(memory),
             AnyMemory::TimeWindows(memory) => <AnyOf<TimeWindow, TimeWindow>>::bad(memory),
         }
@@ -110,6 +117,12 @@ impl From<Consecutive> for AnyRule {
 impl From<LastN> for AnyRule {
     fn from(rule: LastN) -> Self {
         Self::LastN(rule)
+    }
+}
+
+impl From<AnyOf<LastN, LastN>> for AnyRule {
+    fn from(rule: AnyOf<LastN, LastN>) -> Self {
+        Self::LastNs(rule)
     }
 }
 

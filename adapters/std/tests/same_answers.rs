@@ -1,5 +1,5 @@
 //! A shared breaker answers exactly as the plain one it is made of, and a rule chosen at run time
-//! as the rule itself, whatever happens to both: 160 scripts of 200 steps for each of eight pairs,
+//! as the rule itself, whatever happens to both: 160 scripts of 200 steps for each of ten pairs,
 //! with permits outstanding.
 
 use std::collections::HashSet;
@@ -14,6 +14,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 const FEW: Consecutive = checked!(Consecutive::new(2));
 const LAST: LastN = checked!(LastN::new(6, 3, 50));
+const LASTS: AnyOf<LastN, LastN> = AnyOf { first: LAST, second: LAST.counting(Bad::SlowCalls) };
 const WINDOW: TimeWindow = checked!(TimeWindow::new(core::time::Duration::from_secs(2), 3, 50));
 const WINDOWS: AnyOf<TimeWindow, TimeWindow> =
     AnyOf { first: WINDOW, second: WINDOW.counting(Bad::SlowCalls) };
@@ -35,6 +36,7 @@ fn a_share_of_the_last_seconds() {
 
 #[test]
 fn a_share_of_failures_or_of_slow_calls() {
+    answers_alike(&policy(LASTS), &policy(LASTS));
     answers_alike(&policy(WINDOWS), &policy(WINDOWS));
 }
 
@@ -42,6 +44,7 @@ fn a_share_of_failures_or_of_slow_calls() {
 fn a_rule_chosen_at_run_time() {
     answers_alike(&policy(FEW), &AnyRule::policy(policy(FEW)));
     answers_alike(&policy(LAST), &AnyRule::policy(policy(LAST)));
+    answers_alike(&policy(LASTS), &AnyRule::policy(policy(LASTS)));
     answers_alike(&policy(WINDOW), &AnyRule::policy(policy(WINDOW)));
     answers_alike(&policy(WINDOWS), &AnyRule::policy(policy(WINDOWS)));
 }

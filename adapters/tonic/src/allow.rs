@@ -3,6 +3,8 @@
 //! The list decides about one thing only: whether an attempt that *may have been executed* is
 //! repeated. What was certainly not executed is safe for every method.
 
+use evenkeel_settings::MethodPattern;
+
 use crate::MethodTable;
 use crate::error::BuildError;
 
@@ -26,17 +28,7 @@ use crate::error::BuildError;
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AllowList {
-    patterns: Vec<Pattern>,
-}
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-enum Pattern {
-    /// `/package.Service/Method`
-    Method(Box<str>),
-    /// `Get` of `Get*`: the beginning of the method's own name.
-    Prefix(Box<str>),
-    /// `/package.Service/` of `/package.Service/*`
-    Service(Box<str>),
+    patterns: Vec<MethodPattern>,
 }
 
 impl AllowList {
@@ -52,8 +44,11 @@ impl AllowList {
     ///
     /// [`BuildError::Pattern`] names the pattern that is none of these.
     pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, BuildError> {
-        let patterns = patterns.into_iter().map(|pattern| Pattern::parse(pattern.as_ref()));
-        Ok(Self { patterns: patterns.collect::<Result<_, _>>()? })
+        let parsed = |pattern: P| {
+            let text = pattern.as_ref();
+            text.parse().map_err(|_| BuildError::Pattern(text.to_owned()))
+        };
+        patterns.into_iter().map(parsed).collect()
     }
 
     /// The methods that `table` declares `IDEMPOTENT` or `NO_SIDE_EFFECTS`.
@@ -71,7 +66,7 @@ impl AllowList {
     /// ```
     pub fn declared(table: &MethodTable) -> Self {
         let declared = table.methods().iter().filter(|method| method.is_idempotent());
-        Self { patterns: declared.map(|method| Pattern::Method(method.path().into())).collect() }
+        declared.map(|method| MethodPattern::method(method.path())).collect()
     }
 
     /// The methods of either list.
@@ -91,35 +86,8 @@ impl AllowList {
     }
 }
 
-impl Pattern {
-    fn parse(text: &str) -> Result<Self, BuildError> {
-        let refused = || BuildError::Pattern(text.to_owned());
-        if let Some(name) = text.strip_prefix('/') {
-            let (service, method) = name.split_once('/').ok_or_else(refused)?;
-            let plain = |part: &str| !part.is_empty() && !part.contains(['*', '/', ' ']);
-            return match method {
-                "*" if plain(service) => Ok(Self::Service(format!("/{service}/").into())),
-                _ if plain(service) && plain(method) => Ok(Self::Method(text.into())),
-                _ => Err(refused()),
-            };
-        }
-        match text.strip_suffix('*') {
-            Some(prefix)
-                if !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_alphanumeric()) =>
-            {
-                Ok(Self::Prefix(prefix.into()))
-            }
-            _ => Err(refused()),
-        }
-    }
-
-    fn matches(&self, path: &str) -> bool {
-        match self {
-            Self::Method(name) => path == &**name,
-            Self::Service(service) => path.starts_with(&**service),
-            Self::Prefix(prefix) => {
-                path.rsplit_once('/').is_some_and(|(_, method)| method.starts_with(&**prefix))
-            }
-        }
+impl FromIterator<MethodPattern> for AllowList {
+    fn from_iter<I: IntoIterator<Item = MethodPattern>>(patterns: I) -> Self {
+        Self { patterns: patterns.into_iter().collect() }
     }
 }

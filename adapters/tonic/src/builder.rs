@@ -2,22 +2,23 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{ServiceConfig, Warning};
+use evenkeel_tokio::AnyRule;
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
-use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 
 use crate::connect::Connectivity;
-use crate::contradictions;
 use crate::error::BuildError;
 use crate::service::DEFAULT_REPLAY_LIMIT;
-use crate::settings::{Commit, Ready, Retry, Settings};
-use crate::warn::Given;
-use crate::{AllowList, MethodTable, Resilient};
+use crate::settings::{Commit, Ready, Retry};
+use crate::{AllowList, MethodTable};
 
-/// Configures a [`Resilient`] service. Every block is off until it is named.
+mod build;
+mod configured;
+
+/// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
 ///
 /// Settings are checked where they are given; what only looks wrong together is warned about once,
 /// through `tracing`, when the service is built.
@@ -33,10 +34,15 @@ pub struct Builder {
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
+    idle_ttl: Option<Duration>,
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
+    pub(crate) service_config: ServiceConfig,
+    pub(crate) hedging_is_wanted: bool,
+    /// What looks wrong in a settings file.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Builder {
@@ -51,10 +57,14 @@ impl Builder {
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
+            idle_ttl: None,
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
             native_retries: false,
+            service_config: ServiceConfig::default(),
+            hedging_is_wanted: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -222,6 +232,18 @@ impl Builder {
         Ok(self)
     }
 
+    /// Forgets a breaker that nobody has asked for in so long and that protects nothing; an hour by
+    /// default. Methods of a [table](Self::methods) keep theirs, and it is not forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Refuses zero and 2^48 µs (8.9 years) or more.
+    pub fn breaker_idle_ttl(mut self, ttl: Duration) -> Result<Self, BuildError> {
+        Micros::positive_setting("breaker.idle_ttl", ttl)?;
+        self.idle_ttl = Some(ttl);
+        Ok(self)
+    }
+
     /// The throttle block: bounds the retries of all calls together.
     pub fn throttle(mut self, policy: ThrottlePolicy) -> Self {
         self.throttle = Some(policy);
@@ -241,51 +263,6 @@ impl Builder {
     pub fn native_retries(mut self) -> Self {
         self.native_retries = true;
         self
-    }
-
-    /// The service over `inner`, usually a `tonic::transport::Channel`.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] names what cannot be right.
-    pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
-        contradictions::warn(&self);
-        let mut retry = self.retry;
-        if let Some(retry) = &mut retry {
-            let declared =
-                (!self.methods.methods().is_empty()).then(|| AllowList::declared(&self.methods));
-            retry.idempotent = self.idempotent.or(declared);
-        }
-        let mut timeouts = HashMap::new();
-        for (method, timeout) in self.timeouts {
-            let policy = match timeout {
-                Some(timeout) => self.call.with_timeout(timeout)?,
-                None => self.call.unbounded(),
-            };
-            timeouts.insert(method, policy);
-        }
-        let breaker = match self.breaker {
-            Some(policy) => Some((policy, SharedTable::new(self.max_methods)?)),
-            None => None,
-        };
-        let methods = self.methods.methods().iter();
-        let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
-        let settings = Settings {
-            target: self.target.into(),
-            call: self.call,
-            timeouts,
-            budget_reserve: self.budget_reserve,
-            ready: self.ready,
-            retry,
-            breaker,
-            throttle: self.throttle.map(SharedThrottle::new),
-            methods: self.methods,
-            connectivity: self.connectivity,
-            warned: Given::default(),
-            declared,
-            met: RwLock::default(),
-        };
-        Ok(Resilient::new(inner, Arc::new(settings)))
     }
 
     fn ready_block(&mut self) -> &mut Ready {

@@ -1,57 +1,47 @@
-//! This file knows which settings contradict each other.
+//! This file knows which settings contradict each other, and says so.
 
+use evenkeel_settings::Warning;
 use evenkeel_tokio::AnyRule;
-use evenkeel_tokio::core::{BreakerPolicy, Code, CodeSet};
+use evenkeel_tokio::core::BreakerPolicy;
 
 use crate::Builder;
 
 /// Warns of settings that are right one by one and look wrong together. Each is worth one warning
 /// in the life of a client, so it is given when the client is built.
 pub(crate) fn warn(builder: &Builder) {
-    let Some(retry) = &builder.retry else { return };
-    let (policy, target) = (&retry.policy, &*builder.target);
-    if policy.backoff().max() < policy.backoff().initial() {
-        tracing::warn!(
-            target: "evenkeel",
-            upstream = target,
-            "retry.max_backoff is below retry.initial_backoff: every wait is max_backoff",
-        );
+    let upstream = &*builder.target;
+    for warning in found(builder) {
+        tracing::warn!(target: "evenkeel", upstream, "{warning}");
     }
-    let attempts = policy.max_attempts();
-    if let Some(AnyRule::Consecutive(rule)) = builder.breaker.as_ref().map(BreakerPolicy::trip)
-        && attempts > 1
-        && rule.threshold() <= attempts
-    {
-        let threshold = rule.threshold();
+    if builder.hedging_is_wanted {
         tracing::warn!(
             target: "evenkeel",
-            upstream = target,
-            threshold,
-            attempts,
-            "breaker.fail_threshold <= retry.max_attempts: one failing call opens its own \
-             circuit",
-        );
-    }
-    let unlisted = builder.idempotent.is_none() && builder.methods.methods().is_empty();
-    if unlisted && attempts > 1 && policy.codes().iter().any(|code| RAN.contains(code)) {
-        tracing::warn!(
-            target: "evenkeel",
-            upstream = target,
-            codes = ?policy.codes(),
-            "retry.codes has codes with which the handler may have run, and no list says which \
-             methods may be executed twice",
-        );
-    }
-    if builder.native_retries && attempts > 1 {
-        tracing::warn!(
-            target: "evenkeel",
-            upstream = target,
-            attempts,
-            "something below this client retries too: attempts multiply (3 x 3 = 9); keep one \
-             retry loop per call",
+            upstream,
+            "hedging is configured, and this client does not hedge: its calls are retried as \
+             [retry] says",
         );
     }
 }
 
-/// With these the handler ran, or may have.
-const RAN: CodeSet = CodeSet::of(&[Code::Internal, Code::Unknown, Code::Aborted]);
+fn found(builder: &Builder) -> Vec<Warning> {
+    let mut warnings = builder.warnings.clone();
+    let Some(retry) = &builder.retry else { return warnings };
+    let threshold = match builder.breaker.as_ref().map(BreakerPolicy::trip) {
+        Some(AnyRule::Consecutive(rule)) => Some(rule.threshold()),
+        _ => None,
+    };
+    let listed = builder.idempotent.is_some() || !builder.methods.methods().is_empty();
+    let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
+    for policy in configured.chain([&retry.policy]) {
+        for warning in Warning::of_retry(policy, threshold, listed) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+    let max_attempts = retry.policy.max_attempts();
+    if builder.native_retries && max_attempts > 1 {
+        warnings.push(Warning::StackedRetries { max_attempts, below: None });
+    }
+    warnings
+}

@@ -2,18 +2,20 @@
 //! an async function in a box. The healthy path never gets here.
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Attempt, Backoff, Clock, Deadline, Growth, Jitter, SmallRng, checked};
+use evenkeel_tokio::core::{Attempt, Backoff, Clock, Growth, Instant, Jitter, SmallRng, checked};
 use evenkeel_tokio::{TokioClock, fresh_seed, sleep_until, until};
 use http::{Request, Response};
+use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
-use crate::attempt::Sending;
-use crate::connect::Connectivity;
+use crate::attempt::{Ended, Sending};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
+use crate::pool::{Connected, first};
+use crate::upstream::Reports;
 
 /// How a driven call ended.
 #[expect(clippy::large_enum_variant, reason = "made once for each call that failed at first")]
@@ -28,22 +30,28 @@ pub(crate) enum Answer<S> {
 /// waits for one.
 pub(crate) async fn drive<S, B>(mut flow: Flow<S>, mut unsent: Option<Attempt>) -> Answer<S>
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone,
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let mut pauses = Pauses::new(flow.driven.upstream().settings().connectivity.clone());
+    let mut pauses = Pauses::new();
+    let mut changes = flow.driven.upstream().pool().map(|pool| pool.changes());
     loop {
+        if let Some(changes) = &mut changes {
+            changes.borrow_and_update();
+        }
         let concluded = match unsent.take() {
-            Some(attempt) => match pauses.wait_ready(attempt.deadline()).await {
-                Some(()) => send(&mut flow, attempt).await,
-                None => flow.cut_off(TokioClock.now(), attempt),
+            Some(attempt) => match pauses.wait_ready(flow.reports(&attempt), &attempt).await {
+                Connected::This => send(&mut flow, attempt).await,
+                Connected::Another => flow.move_on(attempt),
+                Connected::Late => flow.cut_off(TokioClock.now(), attempt),
+                Connected::Closed => return Answer::Over(Err(flow.closed())),
             },
             None => match flow.poll() {
                 Step::Attempt(attempt) => send(&mut flow, attempt).await,
                 Step::WaitUntil(at) => {
-                    sleep_until(at).await;
+                    wait(at, changes.as_mut()).await;
                     continue;
                 }
                 Step::Over(status) => return Answer::Over(Err(status)),
@@ -60,16 +68,27 @@ where
     }
 }
 
+/// Until `at`, or until there may be a member where there was none.
+async fn wait(at: Instant, changes: Option<&mut watch::Receiver<()>>) {
+    match changes {
+        Some(changes) => _ = first(sleep_until(at), changes.changed()).await,
+        None => sleep_until(at).await,
+    }
+}
+
 async fn send<S, B>(flow: &mut Flow<S>, attempt: Attempt) -> Concluded
 where
-    S: Service<Request<Body>, Response = Response<B>> + Clone,
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
     let request = flow.request();
-    let sending = Sending::new(flow.inner.clone(), request, &attempt, flow.hold());
-    let ended = sending.await;
+    let ended = match flow.driven.upstream().service(&attempt) {
+        Some(inner) => Sending::new(inner, request, &attempt, flow.hold()).await,
+        // Never missing: the upstream has admitted it.
+        None => Ended::CutOff,
+    };
     flow.conclude(attempt, ended)
 }
 
@@ -77,28 +96,40 @@ where
 /// reports, they only keep a channel that fails at once, though connected, from being tried in a
 /// loop.
 struct Pauses {
-    connectivity: Option<Connectivity>,
     growth: Growth,
     rng: SmallRng,
     waited: bool,
 }
 
 impl Pauses {
-    fn new(connectivity: Option<Connectivity>) -> Self {
+    fn new() -> Self {
         let rng = SmallRng::seeded(fresh_seed());
-        Self { connectivity, growth: Growth::START, rng, waited: false }
+        Self { growth: Growth::START, rng, waited: false }
     }
 
-    /// Waits until an attempt is worth sending; `None` when `deadline` comes first.
-    async fn wait_ready(&mut self, deadline: Deadline) -> Option<()> {
-        if self.connectivity.is_none() || self.waited {
+    /// Waits until `attempt` is worth sending.
+    async fn wait_ready<S: Clone + Send + 'static>(
+        &mut self,
+        reports: Reports<S>,
+        attempt: &Attempt,
+    ) -> Connected {
+        let deadline = attempt.deadline();
+        if matches!(reports, Reports::None) || self.waited {
             let pause = BACKOFF.next_delay(&mut self.growth, &mut self.rng);
-            until(deadline, sleep_until(TokioClock.now().after(pause))).await?;
+            if until(deadline, sleep_until(TokioClock.now().after(pause))).await.is_none() {
+                return Connected::Late;
+            }
         }
         self.waited = true;
-        match &self.connectivity {
-            Some(connectivity) => connectivity.wait(deadline).await.ok(),
-            None => Some(()),
+        match reports {
+            Reports::None => Connected::This,
+            Reports::Of(connectivity) => match connectivity.wait(deadline).await {
+                Ok(()) => Connected::This,
+                Err(_) => Connected::Late,
+            },
+            Reports::Pool { pool, member, usable } => {
+                pool.connected(&member, |other| usable.is(other), deadline).await
+            }
         }
     }
 }

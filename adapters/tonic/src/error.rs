@@ -4,6 +4,7 @@
 //! [`source`](std::error::Error::source) chain answers what they cannot: was it our breaker or the
 //! backend, why was there no further attempt, and what did the backend really say last.
 
+use alloc::borrow::Cow;
 use core::error::Error;
 use core::fmt;
 use std::sync::Arc;
@@ -11,7 +12,12 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
 use tonic::Status;
 
+use crate::target::InvalidTarget;
+
 mod brief;
+mod closed;
+
+pub use closed::Closed;
 
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -34,6 +40,7 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     }
     None
 }
+
 /// Which breaker: one for each target and method.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct BreakerKey {
@@ -120,10 +127,32 @@ pub enum BuildError {
         /// What was refused about it.
         invalid: Invalid,
     },
+    /// A setting that is no number and was refused, or that does not go with another.
+    Refused {
+        /// The setting, as `block.name`.
+        field: &'static str,
+        /// What would be right.
+        rule: Cow<'static, str>,
+    },
     /// An allow-list pattern that is no full name, no `/package.Service/*` and no `Prefix*`.
     Pattern(String),
     /// A setting that was refused.
     Setting(Invalid),
+    /// What was given as a target is none.
+    Target(InvalidTarget),
+    /// An upstream of a factory that could not be built.
+    Upstream {
+        /// The upstream.
+        upstream: String,
+        /// What is wrong with it.
+        error: Box<Self>,
+    },
+}
+
+impl From<InvalidTarget> for BuildError {
+    fn from(invalid: InvalidTarget) -> Self {
+        Self::Target(invalid)
+    }
 }
 
 impl From<Invalid> for BuildError {
@@ -144,7 +173,10 @@ impl fmt::Display for BuildError {
                 "retry.idempotent_methods has {pattern:?}: must be \"/package.Service/Method\", \
                  \"/package.Service/*\" or a prefix such as \"Get*\"",
             ),
+            Self::Refused { field, rule } => write!(f, "{field}: {rule}"),
             Self::Setting(invalid) => invalid.fmt(f),
+            Self::Target(invalid) => invalid.fmt(f),
+            Self::Upstream { upstream, error } => write!(f, "upstream {upstream:?}: {error}"),
         }
     }
 }

@@ -14,16 +14,15 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
-use crate::error::{BreakerKey, CircuitOpen, DeadlinePassed, NoHealthyTargets, Stopped};
+use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped};
 use crate::held::Held;
 use crate::request::{Head, Payload};
-use crate::upstream::MethodUpstream;
+use crate::upstream::{MethodUpstream, Reports};
 use crate::wire::{pushback, status};
 
 /// One call.
 pub(crate) struct Flow<S> {
-    pub(crate) inner: S,
-    pub(crate) driven: Driven<MethodUpstream>,
+    pub(crate) driven: Driven<MethodUpstream<S>>,
     /// The request, where a second attempt may need it.
     pub(crate) again: Option<(Head, Payload)>,
     /// Whether attempts wait for a connection.
@@ -56,15 +55,18 @@ pub(crate) enum Concluded {
 }
 
 impl<S> Flow<S> {
-    pub(crate) const fn new(inner: S, driven: Driven<MethodUpstream>, waits: bool) -> Self {
-        Self { inner, driven, again: None, waits, heard: None, lost: None, cut_off: false }
+    pub(crate) const fn new(driven: Driven<MethodUpstream<S>>, waits: bool) -> Self {
+        Self { driven, again: None, waits, heard: None, lost: None, cut_off: false }
     }
 
     /// The next action, with the end already worded.
     pub(crate) fn poll(&mut self) -> Step {
         match self.driven.poll() {
             Action::Attempt(attempt) => Step::Attempt(attempt),
-            Action::WaitUntil(at) => Step::WaitUntil(at),
+            Action::WaitUntil(at) => match self.nobody_will_come() {
+                Some(status) => Step::Over(status),
+                None => Step::WaitUntil(at),
+            },
             Action::Finish(reason) => Step::Over(self.stopped_between(reason)),
         }
     }
@@ -75,6 +77,14 @@ impl<S> Flow<S> {
             Some((head, payload)) => head.request(payload.give()),
             None => Request::new(Body::empty()),
         }
+    }
+
+    /// Who tells of the connection `attempt` needs.
+    pub(crate) fn reports(&self, attempt: &Attempt) -> Reports<S>
+    where
+        S: Clone + Send + 'static,
+    {
+        self.driven.upstream().reports(attempt)
     }
 
     /// Whether this call's responses are held until their status is known.
@@ -107,6 +117,7 @@ impl<S> Flow<S> {
                 self.failed(now, attempt, outcome)
             }
             Ended::Lost(error) if !status::is_our_timer(error.code(), left) => {
+                self.driven.upstream().lost(&attempt, &error);
                 let outcome = error.outcome();
                 self.lost = Some(Status::from(error));
                 let unsent = outcome.sent == Sent::NotConnected && !left.is_zero();
@@ -144,6 +155,12 @@ impl<S> Flow<S> {
             Next::Stop(reason) => Concluded::Over(Err(self.stopped(reason))),
             Next::Retry { .. } | Next::StillTrying => Concluded::Again,
         }
+    }
+
+    /// The same attempt again, elsewhere: it found no connection where it was to go.
+    pub(crate) fn move_on(&mut self, attempt: Attempt) -> Concluded {
+        let outcome = Outcome::unavailable().with_sent(Sent::Never);
+        self.failed(TokioClock.now(), attempt, outcome)
     }
 
     /// What came of the attempts so far: the last status a server sent, with what a later attempt
@@ -194,18 +211,36 @@ impl<S> Flow<S> {
         match reason {
             StopReason::CircuitOpen { retry_at } => {
                 let upstream = self.driven.upstream();
-                let target = Arc::clone(&upstream.settings().target);
+                let target = Arc::clone(upstream.refused_by());
                 let method = Arc::clone(&upstream.method().path);
                 let key = BreakerKey { target, method };
                 let attempts = self.driven.call().attempts();
                 CircuitOpen { key, retry_at, attempts, last: self.said() }.into()
             }
             StopReason::NoTarget if self.heard.is_none() && self.lost.is_none() => {
-                let target = self.driven.upstream().settings().target.to_string();
-                NoHealthyTargets { targets: vec![target] }.into()
+                NoHealthyTargets { targets: self.driven.upstream().targets() }.into()
             }
             _ => self.stopped(reason),
         }
+    }
+
+    /// The error of a call that has no member and waits for none; or for whom none will come.
+    fn nobody_will_come(&mut self) -> Option<Status> {
+        let upstream = self.driven.upstream();
+        let pool = upstream.pool().filter(|_| !upstream.is_trying())?;
+        if pool.is_closed() {
+            return Some(self.closed());
+        }
+        // Who is a member may not be known yet, and that is waited for by every call.
+        let nobody = upstream.found_nobody() && !self.waits && pool.list().settled;
+        nobody.then(|| self.stopped_between(StopReason::NoTarget))
+    }
+
+    /// The error of a call whose client was closed.
+    pub(crate) fn closed(&mut self) -> Status {
+        let upstream = Arc::clone(&self.driven.upstream().settings().target);
+        let attempts = self.driven.call().attempts();
+        Closed { upstream, attempts, last: self.said() }.into()
     }
 
     fn deadline_passed(&mut self) -> Status {

@@ -189,7 +189,9 @@ where
     let Some(first) = flow else { return Stage::Done };
     match first.poll() {
         Step::Attempt(attempt) => {
-            let sending = Sending::new(first.inner.clone(), request, &attempt, first.hold());
+            // Never missing: the upstream has just admitted it.
+            let Some(inner) = first.driven.upstream().service(&attempt) else { return Stage::Done };
+            let sending = Sending::new(inner, request, &attempt, first.hold());
             Stage::First { attempt: Some(attempt), sending }
         }
         Step::Over(status) => Stage::Refused { status: Some(status) },

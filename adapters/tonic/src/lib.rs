@@ -1,5 +1,6 @@
 //! One service under unchanged generated tonic clients: deadlines that cover retries, a request
-//! budget, wait-for-ready, safe retries, and a circuit breaker for each target and method.
+//! budget, wait-for-ready, safe retries, a circuit breaker for each target and method, and a pool of
+//! health-checked targets below it where there are several.
 //!
 //! ```
 //! use core::time::Duration;
@@ -21,14 +22,16 @@
 //! # Ok(()) }
 //! ```
 //!
+//! Over several targets, and with health checks, it is a [`Kit`]; [`kit`] begins with one.
+//!
 //! # The picture
 //!
 //! ```text
 //!   generated client
 //!        │ http::Request
 //!   Resilient   timeout → request budget → wait-for-ready → retry ──┐
-//!        │ for each attempt: breaker, grpc-timeout, one timer       │ Call, of the core
-//!   Channel (or any tower service)                                  │ decides
+//!        │ for each attempt: member, breaker, grpc-timeout, timer   │ Call, of the core
+//!   Pool of Channels, or one tower service                          │ decides
 //!        │ response                                                 │
 //!   unary: held until its status is known     stream: watched to its last frame
 //! ```
@@ -44,32 +47,44 @@
 //! # What was it: the breaker or the backend?
 //!
 //! Errors are ordinary statuses. [`cause`] finds the typed reason in their source chain:
-//! [`CircuitOpen`], [`BudgetExhausted`], [`DeadlinePassed`], [`TransportError`] (with how far the
-//! request got), and [`Stopped`], which says why there was no further attempt.
+//! [`CircuitOpen`], [`NoHealthyTargets`], [`BudgetExhausted`], [`DeadlinePassed`], [`Closed`],
+//! [`TransportError`] (with how far the request got), and [`Stopped`], which says why there was no
+//! further attempt.
 //!
 //! # What this crate does not do
 //!
-//! It decides nothing: each step asks the core. The service does not choose between targets; give it
-//! one channel. Without a [`MethodTable`] it cannot know that a response is unary, nor tell a request
-//! stream of one message from a unary request; both are then treated as gRPC A6 would, committed at
-//! the response headers.
+//! It decides nothing: each step asks the core. Without a [`MethodTable`] it cannot know that a
+//! response is unary, nor tell a request stream of one message from a unary request; both are then
+//! treated as gRPC A6 would, committed at the response headers.
 //!
 //! # Map
 //!
 //! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
 //! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
 //! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder`, `upstream` (the core's view), `transport` and `wire` (what the wire
-//! says), [`connect`] (dialling), [`health`] (which targets are well), `server` (the layer).
+//! `settings` and `builder` (by calls, by a settings file, by a service config), `upstream` (the
+//! core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling), [`target`] (how
+//! one is written down), [`pool`] (which there are, and whose turn it is), [`health`] (which are
+//! well), [`kit`] (all of it together), `server` (the layer).
+//!
+//! # Features
+//!
+//! None is on. `tls-ring` or `tls-aws-lc` brings TLS; without one a pool must be told
+//! [`insecure`](PoolBuilder::insecure). `tls-native-roots` and `tls-webpki-roots` say whom it trusts
+//! where no authority is named. `toml` and `json` read settings files and service configs.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
 use std::collections::BTreeMap;
 
+pub use evenkeel_settings;
+pub use evenkeel_settings::target;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
 pub mod health;
+pub mod kit;
+pub mod pool;
 
 mod allow;
 mod attempt;
@@ -80,6 +95,7 @@ mod error;
 mod flow;
 mod future;
 mod held;
+mod manual;
 mod messages;
 mod method;
 mod options;
@@ -98,12 +114,15 @@ mod wire;
 pub use allow::AllowList;
 pub use builder::Builder;
 pub use error::{
-    BreakerKey, BudgetExhausted, BuildError, CircuitOpen, DeadlinePassed, NoHealthyTargets,
+    BreakerKey, BudgetExhausted, BuildError, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets,
     Stopped, cause,
 };
 pub use future::ResponseFuture;
+pub use kit::{Factory, FactoryBuilder, Kit, KitBuilder};
+pub use manual::CircuitBreaker;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 pub use options::CallOptions;
+pub use pool::{Pool, PoolBuilder};
 pub use server::{OpenBudget, OpenBudgetBody, OpenBudgetFuture, OpenBudgetLayer};
 pub use service::Resilient;
 pub use settings::Commit;

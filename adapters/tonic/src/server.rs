@@ -9,7 +9,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
-use evenkeel_core::{BudgetPolicy, Invalid};
+use evenkeel_core::{BudgetPolicy, Invalid, Micros};
 use evenkeel_tokio::in_budget;
 use http::{Request, Response};
 use tonic::Status;
@@ -56,8 +56,8 @@ use rules::{Refused, Rules};
 /// - One that leaves none: `DEADLINE_EXCEEDED` in the response's headers, with
 ///   [`BudgetExhausted`](crate::BudgetExhausted) as the status's source. Nothing inside
 ///   the layer is called.
-/// - None, or one that the grammar does not allow (`82f`, nine digits): no budget. No deadline is
-///   not a long one.
+/// - None, or one that the grammar does not allow (`82f`, nine digits): no budget, unless there is
+///   a [total](Self::with_total) for them. No deadline is not a long one.
 ///
 /// The budget of a task that calls the service itself, without a network between, is never
 /// widened: it ends the new one early, and is kept where none is opened. So two of these layers
@@ -102,6 +102,34 @@ impl OpenBudgetLayer {
     /// With [`BudgetPolicy::DEFAULT`], without caps, for all methods.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// With what the section `[budget]` of a settings file says: margin, floor, mode, caps, and the
+    /// total of requests that come without a deadline.
+    ///
+    /// # Errors
+    ///
+    /// As the methods of this layer, of which none refuses what a settings file may say.
+    pub fn configured(block: &evenkeel_settings::Budget) -> Result<Self, Invalid> {
+        let mut layer = Self::new().with_policy(block.policy());
+        if let Some(total) = block.total() {
+            layer = layer.with_total(total)?;
+        }
+        for (method, cap) in block.call_caps() {
+            layer = layer.with_cap(method, cap)?;
+        }
+        Ok(layer)
+    }
+
+    /// With a budget of this much, less the safety margin, for requests that come without a
+    /// `grpc-timeout`, or with one that the grammar does not allow. Without this they get none.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a total of zero and of 2^48 µs (8.9 years) or more.
+    pub fn with_total(mut self, total: Duration) -> Result<Self, Invalid> {
+        self.rules_mut().total = Some(Micros::positive_setting("budget.total", total)?);
+        Ok(self)
     }
 
     /// With this policy for the budgets it opens.

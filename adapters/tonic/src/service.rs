@@ -14,14 +14,14 @@ use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::builder::Builder;
-use crate::error::{BoxError, BudgetExhausted, DeadlinePassed};
+use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
-use crate::upstream::{MethodUpstream, Retries};
+use crate::upstream::{MethodUpstream, Retries, Route};
 use crate::warn::{Given, Warning};
 use crate::wire::timeout::{self, Timeout};
 use crate::{CallOptions, Snapshots};
@@ -52,8 +52,8 @@ use crate::{CallOptions, Snapshots};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resilient<S> {
-    inner: S,
-    settings: Arc<Settings>,
+    pub(crate) route: Route<S>,
+    pub(crate) settings: Arc<Settings>,
 }
 
 impl Resilient<()> {
@@ -64,8 +64,8 @@ impl Resilient<()> {
 }
 
 impl<S> Resilient<S> {
-    pub(crate) const fn new(inner: S, settings: Arc<Settings>) -> Self {
-        Self { inner, settings }
+    pub(crate) const fn new(route: Route<S>, settings: Arc<Settings>) -> Self {
+        Self { route, settings }
     }
 
     /// What every circuit breaker looks like now: target → method → snapshot.
@@ -82,11 +82,6 @@ impl<S> Resilient<S> {
     /// The retry tokens left, in thousandths, if retries are throttled.
     pub fn throttle_millitokens(&self) -> Option<u32> {
         self.settings.throttle.as_ref().map(|throttle| throttle.millitokens())
-    }
-
-    /// What it is built on.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
     }
 }
 
@@ -109,13 +104,27 @@ where
     }
 
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
-        let inner = self.inner.clone();
+        let route = self.route.clone();
         let method = self.settings.method(method_path(&request));
-        if self.stands_down(&request) || is_idle(&method, &request) {
-            return ResponseFuture::passing(inner, request);
-        }
+        let stands_down = self.stands_down(&request);
+        let route = match route {
+            Route::One(inner) if stands_down || is_idle(&method, &request) => {
+                return ResponseFuture::passing(inner, request);
+            }
+            Route::Pool(pool) if pool.is_closed() => {
+                let upstream = Arc::clone(&self.settings.target);
+                let closed = Closed { upstream, attempts: 0, last: None };
+                return ResponseFuture::refused(closed.into());
+            }
+            route => route,
+        };
         match self.admit(&method, &mut request) {
-            Ok(admitted) => self.start(inner, method, admitted, request),
+            Ok(admitted) if stands_down => {
+                // A member must be chosen all the same, but only once.
+                let admitted = Admitted { waits: false, retries: Retries::Off, ..admitted };
+                self.start(route, method, admitted, request)
+            }
+            Ok(admitted) => self.start(route, method, admitted, request),
             Err(status) => ResponseFuture::refused(status),
         }
     }
@@ -199,19 +208,24 @@ impl<S> Resilient<S> {
 
     fn start(
         &self,
-        inner: S,
+        route: Route<S>,
         method: Arc<Method>,
         admitted: Admitted,
         request: Request<Body>,
     ) -> ResponseFuture<S>
     where
-        S: Service<Request<Body>>,
+        S: Service<Request<Body>> + Clone + Send + 'static,
     {
         let Admitted { deadline, waits, retries } = admitted;
-        let call = Call::new(deadline, fresh_seed());
+        let mut call = Call::new(deadline, fresh_seed());
+        if let Route::Pool(pool) = &route {
+            pool.start();
+            // Nobody may be known yet; for how long that is waited for, the flow says.
+            call = call.wait_for_ready();
+        }
         let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
-        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries);
-        let mut flow = Flow::new(inner, Driven::new(call, upstream), waits);
+        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route);
+        let mut flow = Flow::new(Driven::new(call, upstream), waits);
 
         if !repeats && !waits {
             flow.driven.call_mut().forbid_repeats();

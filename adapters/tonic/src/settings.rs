@@ -1,9 +1,11 @@
 //! This file knows what a client was built with, and what that means for one method.
 
 use core::hash::{Hash, Hasher};
+use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use evenkeel_settings::{MethodConfig, ServiceConfig};
 use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
 use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
@@ -26,6 +28,10 @@ pub(crate) struct Settings {
     pub(crate) throttle: Option<SharedThrottle>,
     pub(crate) methods: MethodTable,
     pub(crate) connectivity: Option<Connectivity>,
+    /// What some methods have otherwise.
+    pub(crate) service_config: ServiceConfig,
+    /// Whether calls go to the members of a pool.
+    pub(crate) pooled: bool,
     pub(crate) warned: Given,
     /// What applies to each method of the table, from its first call on.
     pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
@@ -85,6 +91,8 @@ pub(crate) struct Method {
     pub(crate) passive: bool,
     /// Kept where the set of methods is closed; looked up anew otherwise.
     pub(crate) breaker: Option<Handle<AnyRule>>,
+    /// Its place in the closed set, where the members of a pool keep their breakers for it.
+    pub(crate) number: Option<usize>,
 }
 
 impl Settings {
@@ -116,15 +124,21 @@ impl Settings {
 
     fn resolve(&self, path: &str) -> Method {
         let kind = self.methods.get(path).map(|method| method.kind());
+        let config = self.service_config.method(path);
         let call = self.timeouts.get(path).copied().unwrap_or(self.call);
+        let call = trimmed(call, config.and_then(MethodConfig::timeout));
+        let own_policy = config.and_then(MethodConfig::retry);
         let retry = match &self.retry {
-            Some(retry) if retry.may_repeat(path) => retry.policy.idempotent(),
-            Some(retry) => retry.policy.not_idempotent(),
+            Some(retry) if retry.may_repeat(path) => {
+                own_policy.unwrap_or(&retry.policy).idempotent()
+            }
+            Some(retry) => own_policy.unwrap_or(&retry.policy).not_idempotent(),
             None => RetryPolicy::OFF,
         };
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
         let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
-        let ready = self.ready.as_ref().and_then(|ready| ready.of(path));
+        let ready = config.and_then(MethodConfig::wait_for_ready);
+        let ready = ready.or_else(|| self.ready.as_ref().and_then(|ready| ready.of(path)));
         let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
         Method {
             path: path.into(),
@@ -137,13 +151,14 @@ impl Settings {
             holds: unary_response && self.retry.as_ref().is_some_and(holds),
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
+            number: self.methods.methods().iter().position(|method| method.path() == path),
         }
     }
 
     /// A method of a closed set keeps its breaker for good, so that a call need not look it up. Any
     /// other gives it back, or the table could never forget one.
     fn lasting_breaker(&self, path: &str) -> Option<Handle<AnyRule>> {
-        let (_, table) = self.breaker.as_ref()?;
+        let (_, table) = self.breaker.as_ref().filter(|_| !self.pooled)?;
         self.methods.get(path).filter(|_| self.methods.methods().len() <= table.max())?;
         let key = KeyRef { target: &self.target, method: &path.into() };
         let lookup = table.lookup(TokioClock.now(), &key);
@@ -154,7 +169,8 @@ impl Settings {
     }
 
     fn is_passive(&self) -> bool {
-        self.ready.is_none()
+        !self.pooled
+            && self.ready.is_none()
             && self.retry.is_none()
             && self.breaker.is_none()
             && self.throttle.is_none()
@@ -180,11 +196,28 @@ impl Retry {
     }
 }
 
+/// A configured timeout shortens a call, and never lengthens it.
+fn trimmed(call: CallPolicy, timeout: Option<Duration>) -> CallPolicy {
+    match timeout {
+        Some(timeout) if Micros::from_duration(timeout) < call.timeout() => {
+            // Zero and what is too long were refused when the config was read.
+            call.with_timeout(timeout).unwrap_or(call)
+        }
+        _ => call,
+    }
+}
+
 /// A [`BreakerKey`] that is only looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyRef<'a> {
     pub(crate) target: &'a Arc<str>,
     pub(crate) method: &'a Arc<str>,
+}
+
+impl<'a> KeyRef<'a> {
+    pub(crate) const fn of(key: &'a BreakerKey) -> Self {
+        Self { target: &key.target, method: &key.method }
+    }
 }
 
 impl Hash for KeyRef<'_> {
@@ -209,7 +242,7 @@ impl From<&KeyRef<'_>> for BreakerKey {
 
 /// Whether a path can be that of a method. Others come from scanners and from mistakes, and what is
 /// kept of a client's calls must not grow with them.
-fn is_name(path: &str) -> bool {
+pub(crate) fn is_name(path: &str) -> bool {
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts.is_some_and(|(service, method)| !service.is_empty() && !method.is_empty())
         && path.len() <= LONGEST_NAME

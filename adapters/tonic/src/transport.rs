@@ -92,6 +92,18 @@ impl TransportError {
         self.sent
     }
 
+    /// Whether the server closed the connection because too much came on it; pings, if it is
+    /// gRPC's. Whatever it was, less is right.
+    pub(crate) fn asks_for_calm(&self) -> bool {
+        let of_h2 = |error: &(dyn Error + 'static)| {
+            error.downcast_ref::<h2::Error>().is_some_and(|error| {
+                let calm = error.reason() == Some(Reason::ENHANCE_YOUR_CALM);
+                error.is_go_away() && error.is_remote() && calm
+            })
+        };
+        chain(&*self.source).any(of_h2)
+    }
+
     /// What the rules are told of it.
     pub const fn outcome(&self) -> Outcome {
         Outcome::new(self.code).with_sent(self.sent)

@@ -27,3 +27,9 @@ impl Transport for TcpStream {
 impl Transport for DuplexStream {
     fn abort(self) {}
 }
+
+/// Nor has this.
+#[cfg(unix)]
+impl Transport for tokio::net::UnixStream {
+    fn abort(self) {}
+}

@@ -50,6 +50,7 @@ impl Log {
     pub(crate) fn open(&self, request: &Parts, connection: usize) -> (usize, Arc<Reply>) {
         let seen = Seen {
             at: self.started.elapsed(),
+            authority: request.uri.authority().map(ToString::to_string),
             path: request.uri.path().to_owned(),
             headers: request.headers.clone(),
             connection,

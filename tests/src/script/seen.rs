@@ -11,6 +11,8 @@ use http::HeaderMap;
 pub struct Seen {
     /// When its headers came.
     pub at: Duration,
+    /// Its `:authority`, if it had one.
+    pub authority: Option<String>,
     /// The path, `/package.Service/Method`.
     pub path: String,
     /// All headers, `grpc-timeout` and `grpc-previous-rpc-attempts` among them.

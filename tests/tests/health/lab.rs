@@ -174,11 +174,12 @@ pub(crate) async fn pass(millis: u64) {
 
 const TURNS: usize = 100;
 
-/// The output of `future`, and after how many milliseconds it came.
+/// The output of `future`, and after how many milliseconds it came; an hour at most, so that what
+/// never comes is a failure and no silence.
 pub(crate) async fn timed<T>(future: impl Future<Output = T>) -> (T, u64) {
     let began = TokioClock.now();
-    let output = future.await;
-    (output, since(began))
+    let output = tokio::time::timeout(Duration::from_secs(3_600), future).await;
+    (output.expect("an end within an hour"), since(began))
 }
 
 pub(crate) const fn millis(millis: u64) -> Duration {

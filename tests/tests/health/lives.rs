@@ -1,13 +1,16 @@
 //! Starting, stopping, adding and removing: H14, H15, and what must be left of it.
 
-use std::sync::Arc;
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Waker};
+use std::sync::{Arc, Mutex};
 
-use evenkeel_tests::{Dial, Reply};
+use evenkeel_tests::{Dial, Network, Peer, Reply};
 use evenkeel_tonic::core::HealthPolicy;
 use evenkeel_tonic::health::{HealthChecker, HealthMode};
 use tonic::Status;
 
-use crate::lab::{Lab, asked, err, every, millis, pass, serving, timed, watched};
+use crate::lab::{Channels, Lab, asked, err, every, millis, pass, serving, timed, watched};
 use crate::logged::Log;
 
 #[tokio::test(start_paused = true)]
@@ -27,6 +30,32 @@ async fn h14_the_last_verdicts_outlive_the_checker() {
     assert!(lab.checker.is_healthy("c").is_err(), "it had no answer yet, and gets none");
     assert!(!lab.checker.wait_until_ready(millis(60_000)).await);
     assert!(!lab.checker.is_running());
+    // Asked by hand it has no channel before and none after.
+    assert!(lab.checker.check_health("a").await.unwrap());
+    assert_eq!(lab.channels("a").1, 0);
+}
+
+/// The user's function that makes channels may do anything, such as stopping the checker.
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_is_made_while_the_checker_stops_is_not_kept() {
+    let (net, channels) = (Network::new(), Channels::default());
+    let peer = Peer::new([serving()]).listen(&net, "a");
+    let stopped: Arc<Mutex<Option<HealthChecker>>> = Arc::default();
+    let (stops, make) = (Arc::clone(&stopped), channels.maker(&net));
+    let checker = HealthChecker::builder(move |target: &str| {
+        let channel = make(target);
+        if let Some(checker) = stops.lock().unwrap().take() {
+            let stop = pin!(checker.stop());
+            assert!(stop.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        channel
+    });
+    let checker = checker.targets(["a"]).build();
+    *stopped.lock().unwrap() = Some(checker.clone());
+    checker.start();
+    pass(100).await;
+    assert_eq!((checker.is_running(), peer.count(), channels.count("a")), (false, 0, (1, 0)));
+    assert!(checker.is_healthy("a").is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,9 +189,12 @@ async fn strangers_are_remembered_for_a_while() {
     assert_eq!(lab.checker.is_healthy("t0"), Ok(false));
     assert_eq!(lab.checker.verdicts().len(), 1, "and none of them is monitored");
     assert_eq!(lab.told_of("b"), [(0, true)]);
-    // One that is added is monitored from then on, with what is known of it.
+    // One that is added is monitored from then on, with what is known of it, and stays.
     assert_eq!(lab.checker.add("t0").is_healthy(), Some(false));
-    assert_eq!(lab.checker.verdicts().len(), 2);
+    for number in 0..1_001 {
+        assert!(!lab.checker.check_health(&format!("u{number}")).await.unwrap());
+    }
+    assert_eq!((lab.checker.verdicts().len(), lab.checker.is_healthy("t0")), (2, Ok(false)));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod logged;
 
 mod callbacks;
 mod channels;
+mod crowd;
 mod day;
 mod documented;
 mod drops;

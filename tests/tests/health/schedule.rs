@@ -2,6 +2,8 @@
 
 use evenkeel_tests::{Dial, Reply};
 use evenkeel_tonic::core::HealthPolicy;
+use evenkeel_tonic::health::HealthChecker;
+use tonic::Status;
 
 use crate::lab::{Lab, asked, err, every, millis, not_serving, pass, serving, timed};
 
@@ -125,14 +127,14 @@ async fn nobody_waits_for_anybody_else() {
 async fn a_check_out_of_turn_moves_the_next_one() {
     let (lab, peer) = Lab::asking(30_000, [serving()]);
     pass(20_000).await;
-    assert_eq!(lab.checker.check_health("a").await.unwrap(), true);
+    assert!(lab.checker.check_health("a").await.unwrap());
     pass(30_000).await;
     assert_eq!(asked(&peer), [0, 20_000, 50_000]);
 
     // Also to an earlier time: it is well again, so the long pause is over.
     let (lab, peer) = Lab::asking(30_000, [err(), err(), err(), err(), not_serving(), serving()]);
     pass(460_000).await;
-    assert_eq!(lab.checker.check_health("a").await.unwrap(), true);
+    assert!(lab.checker.check_health("a").await.unwrap());
     pass(30_000).await;
     let seconds: Vec<u64> = asked(&peer).iter().map(|at| at / 1_000).collect();
     assert_eq!(seconds, [0, 30, 90, 210, 450, 460, 490]);
@@ -166,4 +168,27 @@ async fn the_shortest_interval_lets_others_run() {
     pass(10).await;
     assert!(peer.count() > 1);
     lab.checker.stop().await;
+}
+
+/// The same on a clock that moves on by itself, where a pause may be over before it is looked at.
+/// On its own thread, so that a loop that lets nobody else run is noticed.
+#[test]
+fn a_pause_that_is_always_over_lets_others_run() {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let open = |_: &str| Err::<tonic::transport::Channel, _>(Status::internal("none"));
+            let shortest = every(1).with_interval(core::time::Duration::from_nanos(1)).unwrap();
+            let shortest = shortest.with_max_backoff(core::time::Duration::ZERO).unwrap();
+            let checker = HealthChecker::builder(open).targets(["a"]).policy(shortest).build();
+            checker.start();
+            for _ in 0..1_000 {
+                tokio::task::yield_now().await;
+            }
+            checker.stop().await;
+        });
+        done.send(())
+    });
+    is_done.recv_timeout(core::time::Duration::from_secs(60)).unwrap();
 }

@@ -7,7 +7,7 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, health_reporter};
 
-use crate::lab::{Channels, every, millis, pass};
+use crate::lab::{Channels, every, millis, pass, timed};
 
 fn served(
     service: &str,
@@ -42,11 +42,11 @@ async fn watched_it_tells_every_change() {
     let (checker, reporter) = served("", HealthMode::Watch, HealthPolicy::DEFAULT);
     let mut changes = checker.changes();
     assert!(checker.wait_until_ready(millis(100)).await);
-    changes.changed().await;
+    timed(changes.changed()).await;
     for healthy in [false, true, false] {
         let status = if healthy { ServingStatus::Serving } else { ServingStatus::NotServing };
         reporter.set_service_status("", status).await;
-        changes.changed().await;
+        timed(changes.changed()).await;
         assert_eq!(checker.is_healthy("a"), Ok(healthy));
     }
 }

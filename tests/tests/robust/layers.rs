@@ -55,7 +55,7 @@ async fn an_interceptor_above_or_below() {
     LabClient::new(below).echo(Msg::default()).await.unwrap();
     let above = guarded().build(Stub::new(ok_after_busy())).unwrap();
     LabClient::with_interceptor(above.clone(), with_token).echo(Msg::default()).await.unwrap();
-    for stub in [&stub, above.get_ref()] {
+    for stub in [&stub, above.get_ref().unwrap()] {
         let tokens: Vec<_> =
             stub.requests().iter().map(|r| r.header("x-token").is_some()).collect();
         assert_eq!(tokens, [true, true]);

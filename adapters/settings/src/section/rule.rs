@@ -6,7 +6,6 @@ use super::breaker::{Breaker, Mode};
 
 /// The rule that opens a breaker, as one of the core's.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum BreakerRule {
     /// Failures in a row.
     Consecutive(Consecutive),

@@ -113,8 +113,6 @@ fn guard(breaker: &Breaker) -> Guard {
         BreakerRule::LastNs(rule) => Guard::LastNs(breaker.policy(rule, 0)),
         BreakerRule::TimeWindow(rule) => Guard::TimeWindow(breaker.policy(rule, 0)),
         BreakerRule::TimeWindows(rule) => Guard::TimeWindows(breaker.policy(rule, 0)),
-        // A rule newer than this simulator.
-        _ => Guard::None,
     }
 }
 

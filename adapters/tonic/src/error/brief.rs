@@ -6,7 +6,7 @@ use core::fmt::{self, Debug, Formatter};
 
 use tonic::Status;
 
-use super::{CircuitOpen, DeadlinePassed, Stopped};
+use super::{CircuitOpen, Closed, DeadlinePassed, Stopped};
 use crate::TransportError;
 
 impl Debug for CircuitOpen {
@@ -14,6 +14,15 @@ impl Debug for CircuitOpen {
         let Self { key, retry_at, attempts, last } = self;
         let mut shown = f.debug_struct("CircuitOpen");
         shown.field("key", key).field("retry_at", retry_at).field("attempts", attempts);
+        shown.field("last", &last.as_ref().map(Brief)).finish()
+    }
+}
+
+impl Debug for Closed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { upstream, attempts, last } = self;
+        let mut shown = f.debug_struct("Closed");
+        shown.field("upstream", upstream).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).finish()
     }
 }

@@ -18,6 +18,9 @@ pub enum HealthMode {
     Check,
     /// With one `Watch` stream for each target, as gRFC A17 says: a change is known within a
     /// round trip. The interval and the counts of the policy have no meaning then.
+    ///
+    /// A stream may be silent for weeks, and so is one whose network is gone. Give the channels
+    /// `http2_keep_alive_interval`; with `Check`, the timeout of each check finds that out.
     Watch,
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Rules {
     pub(super) policy: BudgetPolicy,
     /// Incoming methods that get no budget.
     pub(super) exempt: HashSet<Box<str>>,
+    /// What a request has that comes without a deadline.
+    pub(super) total: Option<Micros>,
     /// At most this much for an outgoing call.
     caps: HashMap<Box<str>, Micros>,
 }
@@ -49,9 +51,10 @@ impl Rules {
     ) -> Result<Option<SharedBudget>, Refused> {
         let outer = current_budget();
         let left = match timeout::read(headers) {
-            Timeout::Value(left) if !self.exempt.contains(method) => left,
-            Timeout::Value(_) | Timeout::Absent | Timeout::Malformed => return Ok(outer),
+            Timeout::Value(left) => Some(left),
+            Timeout::Absent | Timeout::Malformed => self.total,
         };
+        let Some(left) = left.filter(|_| !self.exempt.contains(method)) else { return Ok(outer) };
         let now = TokioClock.now();
         // The header stands still while a budget runs: what the task has left is never widened.
         let left = outer.as_ref().map_or(left, |outer| left.shorter(outer.remaining(now)));

@@ -1,0 +1,107 @@
+//! This file knows how a circuit breaker is set by hand.
+
+use core::fmt;
+use std::sync::Arc;
+
+use evenkeel_tokio::core::{Clock, Snapshot, Transition};
+use evenkeel_tokio::{AnyRule, Handle, TokioClock};
+
+use crate::settings::{KeyRef, is_name};
+use crate::upstream::Route;
+use crate::{BreakerKey, Resilient};
+
+/// One circuit breaker of a client, for an operator's hand: found with
+/// [`Resilient::circuit_breaker`].
+///
+/// What is forced stays so until it is [`reset`](Self::reset), and is never forgotten meanwhile.
+///
+/// ```
+/// use evenkeel_tonic::core::{BreakerPolicy, BreakerState};
+/// use evenkeel_tonic::{Pool, Resilient};
+///
+/// # fn example<S: Clone + Send + 'static>(service: S) -> Option<()> {
+/// let pool = Pool::of([("orders-1", service)]);
+/// let client = Resilient::builder().breaker(BreakerPolicy::DEFAULT).build_pool(pool).ok()?;
+/// // Orders are to be placed elsewhere until this machine has its new disk.
+/// let breaker = client.circuit_breaker("orders-1", "/orders.v1.Orders/Place")?;
+/// breaker.force_open();
+/// assert_eq!(breaker.snapshot().state, BreakerState::ForcedOpen);
+/// # Some(()) }
+/// # example(()).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct CircuitBreaker {
+    key: BreakerKey,
+    handle: Handle<AnyRule>,
+}
+
+impl CircuitBreaker {
+    pub(crate) const fn new(key: BreakerKey, handle: Handle<AnyRule>) -> Self {
+        Self { key, handle }
+    }
+
+    /// Whose it is.
+    pub const fn key(&self) -> &BreakerKey {
+        &self.key
+    }
+
+    /// What it looks like now.
+    pub fn snapshot(&self) -> Snapshot {
+        self.handle.snapshot()
+    }
+
+    /// Refuses everything until it is reset.
+    pub fn force_open(&self) {
+        self.tell(self.handle.force_open());
+    }
+
+    /// Refuses nothing until it is reset, whatever happens.
+    pub fn force_closed(&self) {
+        self.tell(self.handle.force_closed());
+    }
+
+    /// Closes it, with nothing counted.
+    pub fn reset(&self) {
+        self.tell(self.handle.reset());
+    }
+
+    fn tell(&self, transition: Option<Transition>) {
+        let Some(transition) = transition else { return };
+        let (member, method, state) =
+            (&*self.key.target, &*self.key.method, transition.state().name());
+        tracing::info!(target: "evenkeel", member, method, state, "circuit breaker, by hand");
+    }
+}
+
+impl<S> Resilient<S> {
+    /// The circuit breaker of `method`, `/package.Service/Method`, at `target`, to look at and to
+    /// set by hand; made if there was no call yet.
+    ///
+    /// `None` without a breaker block, for a target that is none of this client's, for what is no
+    /// method's name, and where a full table has no room for another.
+    pub fn circuit_breaker(&self, target: &str, method: &str) -> Option<CircuitBreaker> {
+        let (_, table) = self.settings.breaker.as_ref().filter(|_| is_name(method))?;
+        let target = match &self.route {
+            Route::One(_) => {
+                Some(&self.settings.target).filter(|known| ***known == *target).cloned()
+            }
+            Route::Pool(pool) => {
+                let list = pool.list();
+                let member = list.members().find(|member| *member.name == *target);
+                member.map(|member| Arc::clone(&member.name))
+            }
+        }?;
+        let key = BreakerKey { target, method: method.into() };
+        let lookup = table.lookup(TokioClock.now(), &KeyRef::of(&key));
+        Some(CircuitBreaker::new(key, lookup.handle?))
+    }
+}
+
+impl fmt::Debug for CircuitBreaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CircuitBreaker")
+            .field("key", &self.key)
+            .field("snapshot", &self.snapshot())
+            .finish()
+    }
+}

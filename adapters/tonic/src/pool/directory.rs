@@ -1,0 +1,256 @@
+//! This file knows who is a member: the targets that were asked for, the addresses of their names,
+//! and what changes when either does.
+
+use core::net::SocketAddr;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+
+use evenkeel_tokio::core::{Micros, Target};
+use tokio::sync::Notify;
+
+use super::line::Line;
+use super::lookup::{self, Name};
+use super::member::{List, Member, Parts};
+use super::place::Place;
+use super::resolve::{Resolve, SystemResolver};
+use super::task::Task;
+use super::{Pool, Weights};
+use crate::BuildError;
+use crate::target::{Host, TargetName};
+
+/// Makes the channel to a place.
+pub(super) type Lines<S> = Box<dyn Fn(&Place) -> Result<Arc<Line<S>>, BuildError> + Send + Sync>;
+
+/// The members of a pool, and where they come from.
+pub(super) struct Directory<S> {
+    lines: Lines<S>,
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) weights: Weights,
+    /// How many breakers a member keeps, and how many members do.
+    methods: usize,
+    keepers: usize,
+    lookup_limit: Micros,
+    /// Whether the targets themselves have come.
+    told: bool,
+    sources: Vec<Source>,
+    slots: Vec<Option<Arc<Member<S>>>>,
+    /// Removed, but calls to them may still be under way.
+    draining: Vec<Weak<Member<S>>>,
+    serial: u64,
+}
+
+/// What a member is to be.
+struct Wanted {
+    place: Place,
+    nudge: Option<Arc<Notify>>,
+    weight: u32,
+}
+
+/// A target that was asked for, and its members.
+struct Source {
+    /// As it is written out.
+    name: Arc<str>,
+    /// `None`: a service that was given.
+    target: Option<TargetName>,
+    places: Vec<Place>,
+    lookup: Option<Lookup>,
+}
+
+/// The name of a source whose addresses are members.
+struct Lookup {
+    host: Arc<str>,
+    port: u16,
+    nudge: Arc<Notify>,
+    answered: bool,
+    task: Option<Task>,
+}
+
+impl<S> Directory<S> {
+    /// Of nobody yet; a lookup may take as long as a dial may, `lookup_limit`.
+    pub(super) fn new(lines: Lines<S>, lookup_limit: Micros) -> Self {
+        Self {
+            lines,
+            resolver: Arc::new(SystemResolver),
+            weights: Weights::default(),
+            methods: 0,
+            keepers: 0,
+            lookup_limit,
+            told: false,
+            sources: Vec::new(),
+            slots: Vec::new(),
+            draining: Vec::new(),
+            serial: 0,
+        }
+    }
+
+    /// Asks for these targets, instead of those so far. What is in both is not touched.
+    pub(super) fn ask_for(&mut self, targets: impl IntoIterator<Item = TargetName>) {
+        self.told = true;
+        let sources = core::mem::take(&mut self.sources).into_iter();
+        let mut before: HashMap<_, _> =
+            sources.filter_map(|source| Some((source.target.clone()?, source))).collect();
+        let mut seen = HashSet::new();
+        for target in targets {
+            if seen.len() >= MOST_MEMBERS {
+                let used = MOST_MEMBERS;
+                tracing::warn!(target: "evenkeel", used, "too many targets; the rest is not used");
+                break;
+            }
+            if seen.insert(target.clone()) {
+                let known = before.remove(&target);
+                self.sources.push(known.unwrap_or_else(|| Source::new(target)));
+            }
+        }
+    }
+
+    /// The members are these services and no others.
+    pub(super) fn fix(&mut self, names: Vec<Arc<str>>) {
+        self.told = true;
+        self.sources = names.into_iter().map(Source::given).collect();
+    }
+
+    /// Lets members keep breakers for so many methods, as long as all together are no more than
+    /// `room`: what is kept cannot be evicted from the table.
+    pub(super) fn keep_breakers(&mut self, methods: usize, room: usize) {
+        self.methods = methods;
+        self.keepers = room.checked_div(methods).unwrap_or(0);
+    }
+
+    /// The addresses of a name that was asked for; `None` if they could not be found.
+    pub(super) fn answer(&mut self, target: &TargetName, addresses: Option<&[SocketAddr]>) {
+        let is_it = |source: &&mut Source| source.target.as_ref() == Some(target);
+        let Some(source) = self.sources.iter_mut().find(is_it) else { return };
+        if let Some(lookup) = &mut source.lookup {
+            lookup.answered = true;
+        }
+        if let Some(addresses) = addresses {
+            source.places = addresses.iter().map(|at| Place::at(target, *at)).collect();
+        }
+    }
+
+    /// Whether a name waits for somebody to look it up.
+    pub(super) fn has_idle_lookups(&self) -> bool {
+        self.sources.iter().filter_map(|source| source.lookup.as_ref()).any(|l| l.task.is_none())
+    }
+
+    /// Brings the members up to date.
+    pub(super) fn list(&mut self) -> List<S> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut names = HashSet::new();
+        for source in &self.sources {
+            let nudge = source.lookup.as_ref().map(|lookup| Arc::clone(&lookup.nudge));
+            let weight = self.weights.of(&source.name);
+            for place in &source.places {
+                if wanted.len() < MOST_MEMBERS && names.insert(Arc::clone(&place.name)) {
+                    wanted.push(Wanted { place: place.clone(), nudge: nudge.clone(), weight });
+                }
+            }
+        }
+        for slot in &mut self.slots {
+            if let Some(member) = slot.take_if(|member| !names.contains(&member.name)) {
+                self.draining.push(Arc::downgrade(&member));
+            }
+        }
+        self.draining.retain(|member| member.strong_count() > 0);
+        let known: HashSet<Arc<str>> =
+            self.slots.iter().flatten().map(|member| Arc::clone(&member.name)).collect();
+        for wanted in wanted {
+            if !known.contains(&wanted.place.name) {
+                self.add(wanted);
+            }
+        }
+        while self.slots.last().is_some_and(Option::is_none) {
+            self.slots.pop();
+        }
+        self.snapshot()
+    }
+
+    /// Nobody from now on. Answers those whose calls may still be under way.
+    pub(super) fn clear(&mut self) -> Vec<Arc<Member<S>>> {
+        self.sources.clear();
+        let members = self.slots.drain(..).flatten();
+        members.chain(self.draining.drain(..).filter_map(|member| member.upgrade())).collect()
+    }
+
+    fn add(&mut self, wanted: Wanted) {
+        let Wanted { place, nudge, weight } = wanted;
+        let line = match (self.lines)(&place) {
+            Ok(line) => line,
+            Err(error) => {
+                let place = &*place.name;
+                tracing::warn!(target: "evenkeel", place, %error, "a target cannot be dialled");
+                return;
+            }
+        };
+        let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        let Ok(number) = u16::try_from(free) else { return };
+        let target = Target::new(number);
+        self.serial += 1;
+        let kept = self.slots.iter().flatten().filter(|member| !member.breakers.is_empty());
+        let methods = if kept.count() < self.keepers { self.methods } else { 0 };
+        let member =
+            Member::new(Parts { place, target, serial: self.serial, line, weight, methods, nudge });
+        if free == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[free] = Some(member);
+    }
+
+    pub(super) fn snapshot(&self) -> List<S> {
+        let lookups = || self.sources.iter().filter_map(|source| source.lookup.as_ref());
+        let without = self.sources.iter().filter(|source| source.places.is_empty());
+        List {
+            slots: self.slots.clone().into(),
+            unresolved: without.map(|source| Arc::clone(&source.name)).collect(),
+            settled: self.told && lookups().all(|lookup| lookup.answered),
+        }
+    }
+}
+
+impl<S: Clone + Send + 'static> Directory<S> {
+    /// Has the names looked up that nobody looks up yet; needs a runtime.
+    pub(super) fn look_up(&mut self, pool: &Weak<Pool<S>>) {
+        for source in &mut self.sources {
+            let (Some(target), Some(lookup)) = (&source.target, &mut source.lookup) else {
+                continue;
+            };
+            if lookup.task.is_some() {
+                continue;
+            }
+            let name = Name {
+                target: target.clone(),
+                host: Arc::clone(&lookup.host),
+                port: lookup.port,
+                resolver: Arc::clone(&self.resolver),
+                nudge: Arc::clone(&lookup.nudge),
+                limit: self.lookup_limit,
+            };
+            lookup.task = Task::spawn(lookup::keep(Weak::clone(pool), name));
+        }
+    }
+}
+
+impl Source {
+    fn new(target: TargetName) -> Self {
+        let places: Vec<Place> = Place::of(&target).into_iter().collect();
+        let lookup = match &target {
+            TargetName::Dns { host: Host::Name(host), port } => Some(Lookup {
+                host: Arc::clone(host),
+                port: *port,
+                nudge: Arc::default(),
+                answered: false,
+                task: None,
+            }),
+            _ => None,
+        };
+        Self { name: target.to_string().into(), target: Some(target), places, lookup }
+    }
+
+    fn given(name: Arc<str>) -> Self {
+        let places = vec![Place::given(&name)];
+        Self { name, target: None, places, lookup: None }
+    }
+}
+
+/// Far more than one process keeps connections to; a discovery that says more is mistaken.
+const MOST_MEMBERS: usize = 4_096;

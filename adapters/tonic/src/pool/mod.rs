@@ -1,0 +1,257 @@
+//! This module knows the places a client's calls can go: each with a channel of its own, chosen
+//! anew for every attempt.
+//!
+//! Why not tonic's own balancing? It takes a member that cannot be reached for a ready one, so that
+//! with one of two servers dead two calls in five fail; it knows nothing of health checks and
+//! breakers; and its members cannot have a connector, so that nobody paces their dials.
+//!
+//! ```
+//! use core::time::Duration;
+//! use evenkeel_tonic::core::{BreakerPolicy, RetryPolicy};
+//! use evenkeel_tonic::{Pool, Resilient};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let pool = Pool::builder().targets(["orders-1:50051", "orders-2:50051"])?.insecure();
+//! let channel = Resilient::builder()
+//!     .timeout(Duration::from_secs(2))?
+//!     .retry(RetryPolicy::DEFAULT)
+//!     .breaker(BreakerPolicy::DEFAULT)
+//!     .build_pool(pool)?;
+//! // OrdersClient::new(channel.clone()), as often as you like: they all balance together.
+//! # drop(channel);
+//! # Ok(()) }
+//! ```
+//!
+//! - The pick is made per attempt, by one balancer for all clones of a client. A retry prefers a
+//!   member the call has not tried.
+//! - Members that a health check is against are not used. Those whose calls fail, or whose
+//!   connection does, are passed over while there are others.
+//! - A member whose circuit for the method is open is passed over; if all are, the call is refused.
+//! - Members come and go: from a name's addresses, or from a discovery of your own. Who is removed
+//!   finishes the calls it has.
+
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use evenkeel_tokio::TokioClock;
+use evenkeel_tokio::core::{Clock, Deadline};
+use portable_atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tonic::transport::Channel;
+
+use crate::target::TargetName;
+
+mod balance;
+mod builder;
+mod closing;
+mod cut;
+mod dialling;
+mod directory;
+mod discovery;
+mod herald;
+mod line;
+mod lookup;
+mod member;
+mod options;
+mod origin;
+mod place;
+mod ready;
+mod resolve;
+mod task;
+mod tls;
+mod transport;
+mod usage;
+mod weights;
+
+pub use builder::PoolBuilder;
+pub use options::ChannelOptions;
+pub use resolve::{Resolve, Resolving, SystemResolver};
+pub use tls::Tls;
+
+pub(crate) use dialling::{Channels, Connectors, Dialling};
+pub(crate) use member::{List, Member};
+pub(crate) use ready::Connected;
+pub(crate) use task::{First, Task, first};
+pub(crate) use usage::Usage;
+
+use balance::Balance;
+use directory::Directory;
+use discovery::Discovery;
+use herald::Herald;
+use weights::Weights;
+
+/// Something that begins where there is a runtime, and ends with the pool.
+pub(crate) trait Attachment: Send {
+    /// Begins, unless it has; in a runtime.
+    fn start(&mut self);
+}
+
+type Attached = Box<dyn Attachment>;
+
+/// The members of one client, and what all its clones share of them.
+///
+/// It is made by [`Builder::build_pool`](crate::Builder::build_pool) and found again with
+/// [`Resilient::pool`](crate::Resilient::pool). When the last clone of the client is gone, its
+/// lookups and its discovery end.
+pub struct Pool<S = Channel> {
+    me: Weak<Self>,
+    pub(crate) balance: Balance,
+    list: RwLock<Arc<List<S>>>,
+    directory: Mutex<Directory<S>>,
+    discovery: Mutex<Option<Discovery>>,
+    /// Something waits for the first call, because there was no runtime before.
+    asleep: AtomicBool,
+    closed: AtomicBool,
+    in_flight: AtomicUsize,
+    drained: Notify,
+    /// Watches for calls that wait for a connection.
+    herald: Herald,
+    /// What lives as long as the pool.
+    attached: Mutex<Option<Attached>>,
+    /// Told when a call that found nobody may find somebody.
+    changes: watch::Sender<()>,
+}
+
+impl Pool {
+    /// A pool without members, of TLS channels, in round robin.
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::dialled()
+    }
+}
+
+impl<S> Pool<S> {
+    /// A pool of these services, each with its name: for channels of your own, which nobody dials
+    /// and nobody closes.
+    pub fn of<N: Into<String>>(members: impl IntoIterator<Item = (N, S)>) -> PoolBuilder<S> {
+        PoolBuilder::given(members)
+    }
+
+    /// The names of the members, as in errors, logs and breaker keys: what was written for targets
+    /// that are one place, and `address:port` for the addresses of a name.
+    pub fn members(&self) -> Vec<String> {
+        self.list().members().map(|member| member.name.to_string()).collect()
+    }
+
+    /// What a health check says of the member with this name. Of no effect where the pool was not
+    /// told that there are [health checks](PoolBuilder::health_checked).
+    pub fn set_healthy(&self, member: &str, healthy: bool) {
+        let list = self.list();
+        let mut named = list.members().filter(|known| *known.name == *member);
+        if named.next().is_some_and(|member| member.judge(healthy)) {
+            self.changes.send_replace(());
+        }
+    }
+
+    /// The members as they are now.
+    pub(crate) fn list(&self) -> Arc<List<S>> {
+        Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells when a call that found nobody may find somebody.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// Tells whoever waits for a member that one may be there.
+    pub(crate) fn tell_of_change(&self) {
+        self.changes.send_replace(());
+    }
+
+    fn attached(&self) -> MutexGuard<'_, Option<Attached>> {
+        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Directory<S>> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, list: List<S>) {
+        let mut place = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let old = core::mem::replace(&mut *place, Arc::new(list));
+        drop(place);
+        // Not while calls wait for the list: with the old one channels may go.
+        drop(old);
+        self.changes.send_replace(());
+    }
+}
+
+impl<S: Clone + Send + 'static> Pool<S> {
+    /// Asks for these targets from now on. Members that are in both lists keep their connections
+    /// and all that is known of them; those that are not finish the calls they have.
+    ///
+    /// A pool with a [discovery](PoolBuilder::discover) is told again by it. One
+    /// [of given services](Self::of) has no others: the names of these alone are of effect.
+    pub fn set_targets(&self, targets: impl IntoIterator<Item = TargetName>) {
+        self.update(|directory| directory.ask_for(targets));
+    }
+
+    /// Waits until a member that may be used is connected, and dials for it; `false` when
+    /// `timeout` is over before, and when the pool is closed.
+    pub async fn wait_until_ready(&self, timeout: Duration) -> bool {
+        self.start();
+        self.ready(Deadline::after(TokioClock.now(), timeout)).await
+    }
+
+    /// Starts what needs a runtime, at the first call where there was none before.
+    pub(crate) fn start(&self) {
+        if self.asleep.load(Ordering::Relaxed)
+            && Handle::try_current().is_ok()
+            && self.asleep.swap(false, Ordering::AcqRel)
+        {
+            self.update(|_| {});
+            let mut discovery = self.discovery.lock().unwrap_or_else(PoisonError::into_inner);
+            *discovery = discovery.take().and_then(|found| found.start(&self.me));
+            drop(discovery);
+            if let Some(attached) = &mut *self.attached() {
+                attached.start();
+            }
+        }
+    }
+
+    /// Has `attachment` begin as soon as there is a runtime, and end with the pool.
+    pub(crate) fn attach(&self, attachment: Attached) {
+        *self.attached() = Some(attachment);
+        self.asleep.store(true, Ordering::Release);
+        self.start();
+    }
+
+    fn resolved(&self, target: &TargetName, addresses: &[SocketAddr]) {
+        self.update(|directory| directory.answer(target, Some(addresses)));
+    }
+
+    fn not_resolved(&self, target: &TargetName) {
+        self.update(|directory| directory.answer(target, None));
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Directory<S>)) {
+        let mut directory = self.lock();
+        if self.is_closed() {
+            return;
+        }
+        change(&mut directory);
+        directory.look_up(&self.me);
+        let sleeping = directory.has_idle_lookups();
+        // Under the lock, so that lists are published in the order they came about.
+        let list = directory.list();
+        self.publish(list);
+        drop(directory);
+        if sleeping {
+            self.asleep.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl<S> fmt::Debug for Pool<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = self.list();
+        f.debug_struct("Pool")
+            .field("members", &list.members().collect::<Vec<_>>())
+            .field("closed", &self.is_closed())
+            .field("in_flight", &self.in_flight())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,261 @@
+//! This file knows the upstream of one call: the client's shared state, as the core borrows it.
+
+use std::sync::Arc;
+
+use evenkeel_tokio::core::{
+    Attempt, CallPolicy, Clock, Deadline, Instant, Permit, Refusal, Report, Target, Transition,
+    Tried, Upstream,
+};
+use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock};
+
+use crate::TransportError;
+use crate::connect::Connectivity;
+use crate::pool::{Member, Pool};
+use crate::settings::{KeyRef, Method, Settings};
+
+mod pooled;
+mod route;
+
+pub(crate) use route::Route;
+
+use pooled::{Pooled, Usable};
+
+/// Where they go, the breakers there for one method, and the throttle all calls share.
+pub(crate) struct MethodUpstream<S> {
+    settings: Arc<Settings>,
+    method: Arc<Method>,
+    retries: Retries,
+    way: Way<S>,
+}
+
+/// The route as one call uses it.
+enum Way<S> {
+    One {
+        service: S,
+        /// Looked up for this call, where the method does not keep it.
+        breaker: Option<Handle<AnyRule>>,
+    },
+    Pool(Pooled<S>),
+}
+
+/// Whether the call said that it wants none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Retries {
+    AsConfigured,
+    Off,
+}
+
+/// Who tells of the connection an attempt needs.
+pub(crate) enum Reports<S> {
+    /// Nobody.
+    None,
+    Of(Connectivity),
+    /// The members of a pool, each of its own.
+    Pool {
+        pool: Arc<Pool<S>>,
+        /// Where the attempt is to go.
+        member: Arc<Member<S>>,
+        /// Which others would do.
+        usable: Usable,
+    },
+}
+
+impl<S> MethodUpstream<S> {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        method: Arc<Method>,
+        retries: Retries,
+        route: Route<S>,
+    ) -> Self {
+        let way = match route {
+            Route::One(service) => Way::One { service, breaker: None },
+            Route::Pool(pool) => Way::Pool(Pooled::new(pool)),
+        };
+        Self { settings, method, retries, way }
+    }
+
+    pub(crate) const fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    pub(crate) const fn method(&self) -> &Arc<Method> {
+        &self.method
+    }
+
+    pub(crate) const fn pool(&self) -> Option<&Arc<Pool<S>>> {
+        match &self.way {
+            Way::One { .. } => None,
+            Way::Pool(pooled) => Some(pooled.pool()),
+        }
+    }
+
+    /// The member `attempt` goes to.
+    pub(crate) fn member(&self, attempt: &Attempt) -> Option<&Arc<Member<S>>> {
+        match &self.way {
+            Way::One { .. } => None,
+            Way::Pool(pooled) => pooled.member(attempt.target()),
+        }
+    }
+
+    /// Whose breaker refused, of those that did whose time is over first.
+    pub(crate) fn refused_by(&self) -> &Arc<str> {
+        match &self.way {
+            Way::One { .. } => &self.settings.target,
+            Way::Pool(pooled) => pooled.refused_by().unwrap_or(&self.settings.target),
+        }
+    }
+
+    /// Whether the last attempt that was asked for found nobody at all.
+    pub(crate) const fn found_nobody(&self) -> bool {
+        matches!(&self.way, Way::Pool(pooled) if pooled.found_nobody())
+    }
+
+    /// Who could have been asked.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        match &self.way {
+            Way::One { .. } => vec![self.settings.target.to_string()],
+            Way::Pool(pooled) => pooled.pool().list().names(),
+        }
+    }
+
+    /// Whether a member has an attempt under way.
+    pub(crate) const fn is_trying(&self) -> bool {
+        matches!(&self.way, Way::Pool(pooled) if pooled.is_trying())
+    }
+
+    /// The transport to the place of `attempt` failed.
+    pub(crate) fn lost(&self, attempt: &Attempt, error: &TransportError) {
+        let Some(member) = self.member(attempt) else { return };
+        if error.asks_for_calm() {
+            member.line.calm_down();
+        }
+        member.unreachable(TokioClock.now());
+    }
+
+    /// Looks the one breaker up, where the method does not keep it.
+    fn look_up(&mut self, now: Instant) {
+        let Way::One { breaker, .. } = &mut self.way else { return };
+        let Some((_, table)) = &self.settings.breaker else { return };
+        if self.method.breaker.is_some() || breaker.is_some() {
+            return;
+        }
+        let key = KeyRef { target: &self.settings.target, method: &self.method.path };
+        let lookup = table.lookup(now, &key);
+        if lookup.overflowed {
+            warn_of_a_full_table(&self.settings);
+        }
+        *breaker = lookup.handle;
+    }
+
+    /// The breaker of `target`, once it was looked up.
+    fn breaker(&self, target: Target) -> Option<&Handle<AnyRule>> {
+        match &self.way {
+            Way::One { breaker, .. } => self.method.breaker.as_ref().or(breaker.as_ref()),
+            Way::Pool(pooled) => pooled.breaker(&self.method, target),
+        }
+    }
+
+    fn tell(&self, target: Target, transition: Option<Transition>) {
+        let Some(transition) = transition else { return };
+        let (upstream, method) = (&*self.settings.target, &*self.method.path);
+        let state = transition.state().name();
+        match &self.way {
+            Way::One { .. } => {
+                tracing::info!(target: "evenkeel", upstream, method, state, "circuit breaker");
+            }
+            Way::Pool(pooled) => {
+                let member = pooled.member(target).map_or("", |member| &member.name);
+                tracing::info!(
+                    target: "evenkeel", upstream, member, method, state, "circuit breaker",
+                );
+            }
+        }
+    }
+}
+
+impl<S: Clone + Send + 'static> MethodUpstream<S> {
+    /// What `attempt` is sent through; `None` if it is none of this upstream's.
+    pub(crate) fn service(&self, attempt: &Attempt) -> Option<S> {
+        match &self.way {
+            Way::One { service, .. } => Some(service.clone()),
+            Way::Pool(pooled) => Some(pooled.member(attempt.target())?.line.service()),
+        }
+    }
+
+    /// Who tells of the connection it needs.
+    pub(crate) fn reports(&self, attempt: &Attempt) -> Reports<S> {
+        let connectivity = self.settings.connectivity.clone();
+        let one = connectivity.map_or(Reports::None, Reports::Of);
+        let Some((pool, member)) = self.pool().zip(self.member(attempt)) else { return one };
+        if member.line.connectivity().is_none() {
+            return Reports::None;
+        }
+        let usable = Usable::new(&self.settings, &self.method);
+        Reports::Pool { pool: Arc::clone(pool), member: Arc::clone(member), usable }
+    }
+}
+
+impl<S> Upstream for MethodUpstream<S> {
+    fn policy(&self) -> &CallPolicy {
+        match self.retries {
+            Retries::AsConfigured => &self.method.policy,
+            Retries::Off => &self.method.without_retry,
+        }
+    }
+
+    fn admit(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        tried: Tried,
+    ) -> Result<(Target, Permit), Refusal> {
+        self.look_up(now);
+        let granted = match (&mut self.way, &self.settings.breaker) {
+            (Way::Pool(pooled), _) => {
+                pooled.admit(&self.settings, &self.method, now, lease, tried)?
+            }
+            (Way::One { .. }, None) => (Target::ONLY, Permit::UNTRACKED),
+            (Way::One { .. }, Some((policy, _))) => match self.breaker(Target::ONLY) {
+                Some(breaker) => (Target::ONLY, breaker.admit(now, lease, policy)?),
+                None => (Target::ONLY, Permit::UNTRACKED),
+            },
+        };
+        self.tell(granted.0, granted.1.transition());
+        Ok(granted)
+    }
+
+    fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker(target)) {
+            self.tell(target, breaker.record(now, permit, policy.verdict(report), policy));
+        }
+        if let Some(throttle) = &self.settings.throttle {
+            throttle.record(report, self.method.policy.retry().codes());
+        }
+        if let Way::Pool(pooled) = &mut self.way {
+            pooled.record(now, target, report);
+        }
+    }
+
+    fn retry_allowed(&mut self, _now: Instant) -> bool {
+        self.settings.throttle.as_ref().is_none_or(SharedThrottle::allow)
+    }
+
+    fn renew(&mut self, now: Instant, target: Target, permit: &Permit) {
+        if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker(target)) {
+            breaker.renew(now, permit, policy);
+        }
+    }
+}
+
+/// One warning for each time the table fills up; whoever's lookup did it gives it.
+pub(crate) fn warn_of_a_full_table(settings: &Settings) {
+    let size = settings.breaker.as_ref().map_or(0, |(_, table)| table.len());
+    let target = &*settings.target;
+    tracing::warn!(
+        target: "evenkeel",
+        upstream = target,
+        size,
+        "every circuit breaker in the table protects or is in use, and a new method needs one; \
+         raise breaker.max_methods, or look where so many method names come from",
+    );
+}

@@ -1,0 +1,62 @@
+//! What is said aloud when a client is built of a settings file.
+
+use evenkeel_settings::{ServiceConfig, Settings};
+use evenkeel_tests::Listening;
+use evenkeel_tests::pb::METHODS;
+use evenkeel_tonic::core::RetryPolicy;
+use evenkeel_tonic::{Builder, Resilient};
+
+fn of(file: &str) -> Builder {
+    Resilient::builder().settings(&Settings::from_toml(file).unwrap()).unwrap()
+}
+
+fn said(builder: Builder) -> Vec<String> {
+    let listening = Listening::begin();
+    _ = builder.target("lab").build(()).unwrap();
+    listening.take_warnings()
+}
+
+#[test]
+fn what_looks_wrong_in_a_file_is_said_once() {
+    for (file, word) in [
+        ("[retry]\nmax_attempts = 5\n[breaker]", "fail_threshold = 5"),
+        ("[retry]\nmax_backoff = \"1ms\"", "max_backoff = 1ms"),
+        ("[retry]\ncodes = [13]", "INTERNAL"),
+        ("[budget.call_caps]\naudit = \"1s\"", "\"audit\""),
+        ("[breaker]\nshare = 30", "breaker.share has no effect"),
+        ("[timeout]\ndefault = \"none\"\nattempt_timeout = \"1s\"", "attempt_timeout = 1s"),
+        ("[wait_for_ready]\nrequire_deadline = false", "wait for ever"),
+        ("[hedging]\ndelay = \"50ms\"", "does not hedge"),
+    ] {
+        let said = said(of(file));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(word) && said[0].contains("upstream=lab"), "{said:?}");
+    }
+    assert_eq!(said(of("[timeout]\n[retry]\n[breaker]\n[throttle]\n[wait_for_ready]")), [""; 0]);
+}
+
+/// The builder knows more than the file: a method table is a list of what may be repeated.
+#[test]
+fn it_is_the_client_that_is_judged_and_not_the_file() {
+    assert_eq!(said(of("[retry]\ncodes = [13]").methods(&METHODS)), [""; 0]);
+    let overruled = of("[retry]\nmax_attempts = 5\n[breaker]").retry(RetryPolicy::DEFAULT);
+    assert_eq!(said(overruled), [""; 0]);
+    let file = "[breaker]\nfail_threshold = 3";
+    assert_eq!(said(of(file).retry(RetryPolicy::DEFAULT)).len(), 1);
+}
+
+#[test]
+fn the_policies_of_a_service_config_are_judged_too() {
+    let retry = r#"{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 5,
+        "initialBackoff": "2s", "maxBackoff": "1s", "backoffMultiplier": 1,
+        "retryableStatusCodes": ["INTERNAL"]}}]}"#;
+    let config = ServiceConfig::from_json(retry).unwrap();
+    let said_of_it = said(of("[breaker]").service_config(&config));
+    for word in ["max_backoff", "fail_threshold", "INTERNAL"] {
+        assert_eq!(said_of_it.iter().filter(|it| it.contains(word)).count(), 1, "{said_of_it:?}");
+    }
+    let hedged = r#"{"methodConfig": [{"name": [{}], "hedgingPolicy": {"maxAttempts": 2}}]}"#;
+    let config = ServiceConfig::from_json(hedged).unwrap();
+    let said = said(Resilient::builder().service_config(&config));
+    assert!(said.len() == 1 && said[0].contains("does not hedge"), "{said:?}");
+}

@@ -1,0 +1,239 @@
+//! Members whose health is checked: G78 to G81, P4, P6 and P8 with a checker of our own.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use evenkeel_core::HealthPolicy;
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Seen};
+use evenkeel_tonic::health::HealthMode;
+use evenkeel_tonic::target::TargetName;
+use evenkeel_tonic::{Kit, NoHealthyTargets, cause};
+use tonic::{Code, Status};
+
+use crate::lab::{ECHO, pass, plain, pool_of, says, spread, text, timed};
+
+const CHECK: &str = "/grpc.health.v1.Health/Check";
+const WATCH: &str = "/grpc.health.v1.Health/Watch";
+
+/// Health answers on the wire: field 1, a varint.
+const SERVING: &[u8] = &[8, 1];
+const NOT_SERVING: &[u8] = &[8, 2];
+
+/// Machines that say their name, and of their health what they are told to.
+struct Lab {
+    net: Network,
+    peers: Vec<(String, Peer)>,
+    kit: Kit,
+}
+
+impl Lab {
+    fn new(
+        names: &[&str],
+        mode: HealthMode,
+        health: impl Fn(&str, &Seen) -> Reply + Clone + Send + 'static,
+    ) -> Self {
+        let net = Network::new();
+        let peers = names.iter().map(|name| {
+            let (said, health) = ((*name).to_owned(), health.clone());
+            let rule = move |seen: &Seen| match &*seen.path {
+                CHECK | WATCH => health(&said, seen),
+                _ => says(&said),
+            };
+            ((*name).to_owned(), Peer::answering(rule).listen(&net, name))
+        });
+        let peers = peers.collect();
+        let policy = HealthPolicy::DEFAULT.with_interval(Duration::from_secs(1)).unwrap();
+        let kit = Kit::builder("lab")
+            .pool(pool_of(&net, names))
+            .calls(plain())
+            .health(move |checker| checker.mode(mode).policy(policy))
+            .build()
+            .unwrap();
+        Self { net, peers, kit }
+    }
+
+    async fn call(&self) -> Result<String, Status> {
+        let mut client = RawClient::of(ECHO, self.kit.channel());
+        client.unary("ping").await.map(|response| text(response.into_inner()))
+    }
+
+    async fn calls(&self, count: usize) -> String {
+        let mut answers = String::new();
+        for _ in 0..count {
+            answers.push_str(self.call().await.as_deref().unwrap_or("!"));
+        }
+        answers
+    }
+
+    fn asked(&self, name: &str, path: &str) -> usize {
+        let (_, peer) = self.peers.iter().find(|(known, _)| known == name).unwrap();
+        peer.requests().iter().filter(|seen| seen.path == path).count()
+    }
+}
+
+fn answer(status: &'static [u8]) -> Reply {
+    Reply::ok(status)
+}
+
+fn stream(status: &'static [u8]) -> Reply {
+    Reply::headers().message(status)
+}
+
+#[tokio::test(start_paused = true)]
+async fn g78_not_serving_is_noticed_within_a_round_trip_and_serving_at_once() {
+    let change = Duration::from_secs(10);
+    let lab = Lab::new(&["a", "b"], HealthMode::Watch, move |name, _| match name {
+        "a" => stream(SERVING).wait(change).message(NOT_SERVING).wait(change).message(SERVING),
+        _ => stream(SERVING),
+    });
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(spread(&lab.calls(10).await), [('a', 5), ('b', 5)]);
+    pass(10_001).await;
+    assert_eq!(lab.calls(10).await, "b".repeat(10));
+    pass(10_000).await;
+    assert_eq!(spread(&lab.calls(10).await), [('a', 5), ('b', 5)]);
+    assert_eq!((lab.asked("a", WATCH), lab.asked("b", WATCH)), (1, 1));
+}
+
+/// Checks are made on connections of their own.
+#[tokio::test(start_paused = true)]
+async fn health_checks_have_connections_of_their_own() {
+    let lab = Lab::new(&["a"], HealthMode::Check, |_, _| answer(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(lab.calls(3).await, "aaa");
+    pass(5_000).await;
+    assert_eq!(lab.net.dials("a").len(), 2, "one to ask, one to call");
+    let (_, peer) = &lab.peers[0];
+    let by_connection = |path: &str| {
+        let mut used: Vec<usize> =
+            peer.requests().iter().filter(|seen| seen.path == path).map(|s| s.connection).collect();
+        used.dedup();
+        used
+    };
+    assert_ne!(by_connection(CHECK), by_connection(ECHO));
+    assert!(lab.asked("a", CHECK) >= 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g79_a_server_without_health_service_is_eligible_and_one_without_ours_is_not() {
+    for mode in [HealthMode::Watch, HealthMode::Check] {
+        let lab = Lab::new(&["a", "b"], mode, |name, _| {
+            let code = if name == "a" { Code::Unimplemented } else { Code::NotFound };
+            Reply::status(Status::new(code, "no such thing"))
+        });
+        assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+        pass(60_000).await;
+        assert_eq!(lab.calls(4).await, "aaaa");
+        let (path, again) = match mode {
+            HealthMode::Watch => (WATCH, 1..=1),
+            HealthMode::Check => (CHECK, 50..=70),
+        };
+        assert!(again.contains(&lab.asked("a", path)), "{}", lab.asked("a", path));
+        assert!(lab.asked("b", path) >= 4, "b is asked again");
+    }
+}
+
+/// At once after a message, and after 1 s, 1.6 s, ... without one; meanwhile nobody is sent there.
+#[tokio::test(start_paused = true)]
+async fn g80_a_watch_that_breaks_is_begun_again() {
+    let turns = Arc::new(Mutex::new(0));
+    let lab = Lab::new(&["a", "b"], HealthMode::Watch, move |name, _| {
+        if name == "b" {
+            return stream(SERVING);
+        }
+        let mut turn = turns.lock().unwrap();
+        *turn += 1;
+        match *turn {
+            1 => stream(SERVING).wait(Duration::from_secs(5)).end(Status::unavailable("gone")),
+            2 | 3 => Reply::status(Status::unavailable("gone")),
+            _ => stream(SERVING),
+        }
+    });
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
+    pass(5_010).await;
+    assert_eq!(lab.asked("a", WATCH), 2, "at once");
+    assert_eq!(lab.calls(4).await, "bbbb");
+    pass(10_000).await;
+    assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
+    assert_eq!(lab.asked("a", WATCH), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g81_a_cold_start_is_nobody_and_after_the_first_pass_somebody() {
+    let slow = Duration::from_millis(300);
+    for mode in [HealthMode::Watch, HealthMode::Check] {
+        let lab = Lab::new(&["a", "b"], mode, move |_, seen| {
+            let reply = if seen.path == WATCH { stream(SERVING) } else { answer(SERVING) };
+            reply.after(slow)
+        });
+        let failed = lab.call().await.unwrap_err();
+        assert_eq!(failed.code(), Code::Unavailable);
+        assert_eq!(cause::<NoHealthyTargets>(&failed).unwrap().targets, ["a:1", "b:1"]);
+        let (ready, took) = timed(lab.kit.wait_until_ready(Duration::from_secs(5))).await;
+        assert_eq!((ready, took), (true, 300));
+        assert_eq!(lab.calls(2).await.len(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn g81_nobody_answers_and_it_is_not_ready() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Check, |name, _| match name {
+        "a" => answer(SERVING),
+        _ => Reply::hang(),
+    });
+    let (ready, took) = timed(lab.kit.wait_until_ready(Duration::from_secs(2))).await;
+    assert_eq!((ready, took), (false, 2_000));
+    // Calls do not wait for who is slow.
+    assert_eq!(lab.calls(2).await, "aa");
+    let sick = Lab::new(&["a"], HealthMode::Check, |_, _| answer(NOT_SERVING));
+    assert!(!sick.kit.wait_until_ready(Duration::from_secs(2)).await);
+}
+
+/// Who comes is checked before it is used, and who goes is not checked any more.
+#[tokio::test(start_paused = true)]
+async fn members_that_come_and_go_are_checked_and_are_not() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Check, |_, _| answer(SERVING));
+    let both: [TargetName; 2] = ["a:1", "b:1"].map(|name| name.parse().unwrap());
+    lab.kit.pool().set_targets([both[0].clone()]);
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(lab.calls(2).await, "aa");
+    pass(1).await;
+    let checker = lab.kit.health().unwrap();
+    assert_eq!(checker.verdicts().len(), 1);
+    let before = lab.asked("b", CHECK);
+    pass(10_000).await;
+    assert_eq!(lab.asked("b", CHECK), before);
+    lab.kit.pool().set_targets(both);
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
+}
+
+/// Nothing is left of a kit that was closed, or of one that everybody has forgotten.
+#[tokio::test(start_paused = true)]
+async fn checks_end_with_the_kit_and_not_before_its_channels() {
+    let lab = Lab::new(&["a"], HealthMode::Check, |_, _| answer(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert!(lab.kit.close(Duration::from_secs(1)).await);
+    assert!(!lab.kit.wait_until_ready(Duration::from_secs(1)).await);
+    let asked = lab.asked("a", CHECK);
+    pass(60_000).await;
+    assert_eq!(lab.asked("a", CHECK), asked);
+
+    let lab = Lab::new(&["a"], HealthMode::Check, |_, _| answer(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    let Lab { kit, peers, net: _net } = lab;
+    let channel = kit.channel();
+    drop(kit);
+    let checks = || peers[0].1.requests().iter().filter(|seen| seen.path == CHECK).count();
+    let before = checks();
+    pass(10_000).await;
+    assert!(checks() > before, "a channel is still there");
+    let mut client = RawClient::of(ECHO, channel);
+    assert!(client.unary("ping").await.is_ok());
+    drop(client);
+    pass(1).await;
+    let after = checks();
+    pass(60_000).await;
+    assert_eq!(checks(), after);
+}

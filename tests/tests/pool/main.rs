@@ -1,0 +1,21 @@
+//! Pools of members, through the real service over real tonic channels, on a network of memory with
+//! a virtual clock.
+//!
+//! The ids in the tests' names (`p01`, `g76`, ...) are those of `docs/scenarios.md`.
+//! `cargo test -p evenkeel-tests --test pool p11` runs one of them.
+
+mod lab;
+
+mod balancing;
+mod breakers;
+mod closing;
+mod connections;
+mod crowd;
+mod documented;
+mod health;
+mod kit;
+mod members;
+mod names;
+mod ready;
+mod sockets;
+mod tls;

@@ -1,0 +1,163 @@
+//! The house is as its README says: arrows, laws, paths and links hold, and files stay small.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each package may depend on, directly or through one of these.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("core", &[]),
+    ("std", &["core"]),
+    ("settings", &["core"]),
+    ("tokio", &["std"]),
+    ("tonic", &["tokio", "settings"]),
+    ("tonic-build", &[]),
+    ("embassy", &["core"]),
+    ("sim", &["settings"]),
+    ("page", &["sim"]),
+];
+
+/// Long enough for one idea, short enough to be read in one sitting.
+const LONGEST: usize = 320;
+
+#[test]
+fn the_arrows_are_as_drawn() {
+    let arrows = BTreeMap::from(ARROWS);
+    for manifest in manifests() {
+        let text = read(&manifest);
+        let name = text.lines().find_map(|line| line.strip_prefix("name = \"evenkeel-"));
+        let name = name.expect("a package").trim_end_matches('"');
+        let allowed = reachable(name, &arrows);
+        let depends = text.split("\n[").filter(|section| section.starts_with("dependencies"));
+        for line in depends.flat_map(str::lines) {
+            let Some(other) = line.strip_prefix("evenkeel-") else { continue };
+            let other = other.split([' ', '.', '=']).next().unwrap_or_default();
+            assert!(allowed.contains(other), "{}: {name} -> {other}", manifest.display());
+        }
+    }
+}
+
+#[test]
+fn every_source_says_what_it_knows_and_stays_small() {
+    for source in sources() {
+        let (text, name) = (read(&source), source.display());
+        assert!(text.starts_with("//!"), "{name} does not begin with what it is about");
+        let lines = text.lines().count();
+        assert!(lines <= LONGEST, "{name} has {lines} lines: it knows more than one thing");
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    let words = [
+        "TO\u{44}O",
+        "FIX\u{4d}E",
+        "XX\u{58}",
+        "todo!\u{28}",
+        "unimplemented!\u{28}",
+        "dbg!\u{28}",
+    ];
+    for file in files(&root(), &["rs", "md", "toml", "sh", "yml"]) {
+        let text = read(&file);
+        for word in words {
+            assert!(!text.contains(word), "{} has {word:?}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_law_is_a_test_of_its_name() {
+    let readme = read(&root().join("README.md"));
+    let laws = readme.split("## The laws").nth(1).and_then(|text| text.split("\n## ").next());
+    let rows = laws.expect("a chapter of laws").lines().filter(|line| line.starts_with("| "));
+    let named: BTreeSet<&str> = rows
+        .flat_map(|row| row.split('`').skip(1).step_by(2))
+        .filter(|law| !law.contains(' '))
+        .collect();
+    assert!(named.len() > 30, "{named:?}");
+    // This one is a link, not a run.
+    let linked = "no_panic_is_reachable";
+    assert!(read(&root().join("tests/run")).contains(linked));
+    let tests: Vec<String> = files(&root(), &["rs"]).iter().map(|file| read(file)).collect();
+    for law in named.iter().filter(|law| **law != linked) {
+        let test = format!("fn {law}");
+        let begins = |text: &String| text.contains(&test);
+        assert!(tests.iter().any(begins), "no test is called {law}");
+    }
+}
+
+#[test]
+fn what_the_pages_name_exists() {
+    for page in files(&root(), &["md"]) {
+        let text = read(&page);
+        let folder = page.parent().expect("a folder");
+        for link in text.split("](").skip(1) {
+            let target = link.split([')', '#', ' ']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.starts_with("crate::") {
+                continue;
+            }
+            let (page, there) = (page.display(), folder.join(target));
+            assert!(there.exists(), "{page} links to {target}, which is not there");
+        }
+        let quoted = text.split('`').skip(1).step_by(2);
+        for path in quoted.filter(|path| path.contains('/') && is_ours(path)) {
+            let exists = root().join(path).exists() || folder.join(path).exists();
+            assert!(exists, "{} names {path}, which is not there", page.display());
+        }
+    }
+}
+
+/// Whether it reads like a file or folder of the house, and like nothing else.
+fn is_ours(path: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    let tops = ["core/", "adapters/", "tests/", "docs/", "benches/", "firmware-examples/"];
+    path.chars().all(plain) && tops.iter().any(|top| path.starts_with(top))
+}
+
+fn reachable<'a>(name: &str, arrows: &BTreeMap<&'a str, &[&'a str]>) -> BTreeSet<&'a str> {
+    let direct = arrows.get(name).unwrap_or_else(|| panic!("{name} is on no drawing"));
+    let mut all: BTreeSet<&str> = direct.iter().copied().collect();
+    for next in *direct {
+        all.extend(reachable(next, arrows));
+    }
+    all
+}
+
+fn manifests() -> impl Iterator<Item = PathBuf> {
+    let adapters = fs::read_dir(root().join("adapters")).expect("the adapters");
+    let adapters = adapters.map(|adapter| adapter.expect("a folder").path());
+    adapters
+        .chain([root().join("core")])
+        .map(|folder| folder.join("Cargo.toml"))
+        .filter(|manifest| manifest.exists())
+}
+
+/// What ships, except for what a generator wrote.
+fn sources() -> impl Iterator<Item = PathBuf> {
+    let folders = manifests().map(|manifest| manifest.with_file_name("src"));
+    let all: Vec<_> = folders.flat_map(|folder| files(&folder, &["rs"])).collect();
+    let ships = |file: &PathBuf| !file.ends_with("tests.rs") && !read(file).contains("@generated");
+    all.into_iter().filter(ships)
+}
+
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && name != "target" && !name.starts_with('.') && name != "node_modules" {
+            found.extend(files(&path, endings));
+        } else if endings.iter().any(|ending| path.extension().is_some_and(|is| is == *ending)) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
