@@ -116,11 +116,14 @@ fn smaller(scenario: &Scenario, load: f64, length: f64) -> Scenario {
     let after = scenario.end.minus(scenario.fault_end()).shorter(LONG_ENOUGH);
     small.fault.start = Micros::from_millis(10_000);
     small.fault.length = Micros::from_micros((length * 1e6) as u64);
+    small.max_events = scenario.max_events.min(MOST_EVENTS);
     small.end = small.fault_end().plus(after.longer(Micros::from_millis(60_000)));
     small
 }
 
 /// Calls per second at full load.
 const ENOUGH: f64 = 300.0;
+/// Ten times what a cell with four attempts has; attempts without end count as "never".
+const MOST_EVENTS: u64 = 10_000_000;
 /// A longer run says no more about a cell.
 const LONG_ENOUGH: Micros = Micros::from_millis(600_000);

@@ -69,10 +69,12 @@ pub fn recovery_time(
     world.begin();
     let end = scenario.end.as_micros();
     let over = scenario.fault_end().as_micros().div_ceil(SECOND);
+    let mut events = 0;
     while let Some((at, event)) = world.agenda.pop() {
-        if at >= end {
+        if at >= end || events == scenario.max_events {
             break;
         }
+        events += 1;
         world.now = at;
         world.happen(event);
         if matches!(event, Event::Second)
@@ -81,5 +83,5 @@ pub fn recovery_time(
             return Ok(Some(seconds));
         }
     }
-    Ok(recovery(world.tally.seconds_before(end), over as usize))
+    Ok(recovery(world.tally.seconds_before(world.now.min(end)), over as usize))
 }

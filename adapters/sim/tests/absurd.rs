@@ -113,3 +113,18 @@ fn a_call_is_explained_step_by_step() {
     let output = evenkeel(&["explain", policy.0.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("max_attempts"));
 }
+
+#[test]
+fn attempts_without_end_end() {
+    let scenario =
+        "max_events = 200_000\nseeds = 1\npolicy = \"POLICY\"\n[fault]\nkind = \"fail-fast\"";
+    let policy = Temporary::new(
+        "endless.toml",
+        b"[retry]\nmax_attempts = 65535\ninitial_backoff = \"0s\"\nmax_backoff = \"0s\"\n",
+    );
+    let scenario = scenario.replace("POLICY", policy.0.to_str().unwrap());
+    let file = Temporary::new("endless-scenario.toml", scenario.as_bytes());
+    let output = evenkeel(&["simulate", file.0.to_str().unwrap(), "--quick"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("cut short"), "{text}");
+}

@@ -41,7 +41,7 @@ const keep = async (name) => {
 
 await page.goto(url);
 await drawn();
-check("the first plots come soon", true);
+check("the first plots do not wait for the map", (await figures()).length >= 5, await figures());
 await rest();
 check("the default outage has a conclusion", /load/.test(await conclusion()), await conclusion());
 check("all six plots are drawn", (await figures()).join() === "rates,delay,guards,herd,call,map", await figures());

@@ -20,16 +20,27 @@ pub(crate) fn run(_: &Args) -> Result<bool, String> {
     }
     println!("A million devices that reconnect, full jitter from 1 s to 60 s");
     storm();
-    println!("As many calls a second as clients, each with a breaker and a throttle");
+    println!(
+        "20,000 calls a second from more and more clients, each with a breaker and a throttle"
+    );
+    series(|_| 20_000)?;
+    println!("As many calls a second as clients: more under way as well");
+    series(|clients| clients)?;
+    Ok(true)
+}
+
+/// Measures fleets of a thousand to a million clients with this many calls a second.
+fn series(per_second: impl Fn(u32) -> u32) -> Result<(), String> {
     let steady = named("steady").map_or(Policy::NO_RETRY, |preset| preset.policy());
     let mut costs = Vec::new();
     for clients in [1_000, 10_000, 100_000, 1_000_000] {
-        costs.push(measure(&format!("{clients} clients"), &crowd(clients), &steady)?);
+        let scenario = crowd(clients, per_second(clients));
+        costs.push(measure(&format!("{clients} clients"), &scenario, &steady)?);
     }
     if let (Some(first), Some(last)) = (costs.first(), costs.last()) {
         println!("  cost per event, 10⁶ over 10³ clients: {:.1} ×", last / first);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Prints what a run costs; answers nanoseconds per event.
@@ -58,14 +69,15 @@ fn storm() {
     println!("  {} dials in {seconds:.2} s; memory {memory}", report.attempts);
 }
 
-/// A fleet whose load grows with it, on a server half of which is busy.
-fn crowd(clients: u32) -> Scenario {
+/// A fleet with so many calls a second, on a server half of which is busy.
+fn crowd(clients: u32, per_second: u32) -> Scenario {
     let mut scenario = Scenario::outage(FaultKind::None);
     scenario.fleet.clients = clients;
-    scenario.fleet.arrivals = Arrivals::Closed { think: Micros::from_millis(1_000) };
-    scenario.server.workers = clients / 50;
+    let think = u64::from(clients) * 1_000_000 / u64::from(per_second);
+    scenario.fleet.arrivals = Arrivals::Closed { think: Micros::from_micros(think) };
+    scenario.server.workers = per_second / 50;
     // Long enough that setting up the fleet is a small part.
-    let span = (2_000_000_000 / u64::from(clients)).max(6_000);
+    let span = (2_000_000_000 / u64::from(per_second)).max(6_000);
     scenario.end = Micros::from_millis(span);
     scenario
 }

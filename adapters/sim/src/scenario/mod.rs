@@ -196,4 +196,5 @@ impl Default for ServerModel {
 }
 
 const SECOND_30: Micros = Micros::from_millis(30_000);
-const MAX_EVENTS: u64 = 2_000_000_000;
+/// Half a minute or so.
+const MAX_EVENTS: u64 = 200_000_000;
