@@ -13,6 +13,7 @@ use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 use crate::connect::Connectivity;
 use crate::contradictions;
 use crate::error::BuildError;
+use crate::hedge::Hedges;
 use crate::pool::{Pool, PoolBuilder};
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
@@ -21,6 +22,7 @@ use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
 
 mod configured;
+mod hedged;
 
 /// Configures a [`Resilient`] service. Every block is off until it is named.
 ///
@@ -35,6 +37,7 @@ pub struct Builder {
     budget_reserve: Option<Micros>,
     ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
+    hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
@@ -44,7 +47,8 @@ pub struct Builder {
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
-    pub(crate) hedging_is_wanted: bool,
+    /// Whether a service config hedges.
+    pub(crate) hedging_is_configured: bool,
     /// What looks wrong in a settings file.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -58,6 +62,7 @@ impl Builder {
             budget_reserve: Some(Micros::ZERO),
             ready: None,
             retry: None,
+            hedges: None,
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
@@ -67,7 +72,7 @@ impl Builder {
             connectivity: None,
             native_retries: false,
             service_config: ServiceConfig::default(),
-            hedging_is_wanted: false,
+            hedging_is_configured: false,
             warnings: Vec::new(),
         }
     }
@@ -174,7 +179,7 @@ impl Builder {
     }
 
     /// The retry block. Also lets what was certainly not executed be repeated at once, even with
-    /// [`RetryPolicy::OFF`].
+    /// [`RetryPolicy::OFF`]. A method that is [hedged](Self::hedge) is not retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry_block().policy = policy;
         self
@@ -311,11 +316,11 @@ impl Builder {
 
     fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
+        let hedges = self.checked_hedges()?;
+        let idempotent = self.listed();
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
-            let declared =
-                (!self.methods.methods().is_empty()).then(|| AllowList::declared(&self.methods));
-            retry.idempotent = self.idempotent.or(declared);
+            retry.idempotent = idempotent;
         }
         let mut timeouts = HashMap::new();
         for (method, timeout) in self.timeouts {
@@ -345,6 +350,7 @@ impl Builder {
             budget_reserve: self.budget_reserve,
             ready: self.ready,
             retry,
+            hedges,
             breaker,
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
