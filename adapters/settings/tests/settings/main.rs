@@ -4,6 +4,8 @@ mod bounds;
 mod environment;
 mod every_key;
 mod limits;
+mod members;
+mod names;
 mod policies;
 mod refused;
 mod spans;
