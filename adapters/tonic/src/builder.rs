@@ -43,7 +43,7 @@ pub struct Builder {
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
-    /// Whether a service config hedges.
+    /// Whether a settings file or a service config hedges.
     pub(crate) hedging_is_configured: bool,
     /// What looks wrong in a settings file.
     pub(crate) warnings: Vec<Warning>,

@@ -17,7 +17,7 @@ pub(crate) fn warn(builder: &Builder) {
         tracing::warn!(
             target: "evenkeel",
             upstream,
-            "a hedgingPolicy is configured, and no list says which methods may be executed twice, \
+            "hedging is configured, and no list says which methods may be executed twice, \
              so none is hedged; name them with Builder::methods or Builder::idempotent",
         );
     }

@@ -15,7 +15,7 @@ fn hedged(delay: u64) -> CallPolicy {
 
 /// A hedging call against a pool of three.
 fn run(pool: &mut Pool, script: &[Reply]) -> Run {
-    let mut now = evenkeel_core::Instant::from_micros(11);
+    let mut now = Instant::from_micros(11);
     let deadline = pool.policy.deadline(now, Default::default());
     drive(&mut now, pool, Call::<3>::with_room(deadline, 1), script)
 }

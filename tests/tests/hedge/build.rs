@@ -18,7 +18,6 @@ fn without_a_list_nothing_can_be_hedged() {
     for wanted in [
         bare().hedge(HedgePolicy::DEFAULT),
         bare().method_hedge(ECHO, Some(HedgePolicy::DEFAULT)).unwrap(),
-        bare().settings(&Settings::from_toml("[hedging]").unwrap()).unwrap(),
     ] {
         assert!(refused(wanted).starts_with("hedging: needs a list"));
     }

@@ -47,6 +47,15 @@ async fn a_unary_response_is_held_until_its_status_is_known() {
     assert_eq!(lab.unary(ECHO).await.0.unwrap_err().message(), "late");
 }
 
+/// Both attempts on a connection are lost with it, and one more is sent, on another.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_breaks_takes_its_attempts_and_not_the_call() {
+    let lab = Lab::new(hedging(20, 5), [Reply::hang(), Reply::hang(), ok()]);
+    lab.net.after(millis(25), |net| net.cut("a"));
+    assert_eq!((lab.unary(ECHO).await.1, lab.starts()), (25, vec![0, 20, 25]));
+    assert_eq!(lab.peer.connections(), 2);
+}
+
 /// One service of ours below another lets the outer one decide.
 #[tokio::test(start_paused = true)]
 async fn stacked_on_another_only_the_outer_one_hedges() {

@@ -44,7 +44,7 @@ impl Builder {
             self = self.retry_of(retry);
         }
         if let Some(hedging) = settings.hedging() {
-            self = self.hedge(hedging.into());
+            self = self.hedging_of(hedging);
         }
         if let Some(breaker) = settings.breaker() {
             self = self.breaker_of(breaker)?;
@@ -83,7 +83,7 @@ impl Builder {
         if let Some(throttle) = config.throttle() {
             self = self.throttle(throttle);
         }
-        self.hedging_is_configured = methods().any(|method| method.hedging().is_some());
+        self.hedging_is_configured |= methods().any(|method| method.hedging().is_some());
         self.service_config = config.clone();
         self
     }

@@ -1,5 +1,7 @@
 //! This file knows how hedging is configured, and what it needs.
 
+use evenkeel_settings::Hedging;
+
 use super::{Builder, checked_name};
 use crate::error::BuildError;
 use crate::hedge::Hedges;
@@ -33,7 +35,8 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn hedge(mut self, policy: HedgePolicy) -> Self {
-        self.hedges.get_or_insert_default().policy = Some(policy);
+        let hedges = self.hedges.get_or_insert_default();
+        (hedges.policy, hedges.coded) = (Some(policy), true);
         self
     }
 
@@ -50,8 +53,18 @@ impl Builder {
         policy: Option<HedgePolicy>,
     ) -> Result<Self, BuildError> {
         let name = checked_name(method)?;
-        self.hedges.get_or_insert_default().per_method.insert(name, policy);
+        let hedges = self.hedges.get_or_insert_default();
+        hedges.coded |= policy.is_some();
+        hedges.per_method.insert(name, policy);
         Ok(self)
+    }
+
+    /// What a settings file says. It may leave the list to others, who may forget it: that is
+    /// warned about, because a file is no reason not to start.
+    pub(super) fn hedging_of(mut self, section: &Hedging) -> Self {
+        self.hedges.get_or_insert_default().policy = Some(section.into());
+        self.hedging_is_configured = true;
+        self
     }
 
     /// The list of methods that may be executed twice, if there is one.
@@ -65,13 +78,11 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Refused`] where there is none, or where it does not have a method that is
-    /// named.
+    /// [`BuildError::Refused`] where code asks for hedging without one, or for that of a method
+    /// that is not on it.
     pub(super) fn checked_hedges(&self) -> Result<Option<Hedges>, BuildError> {
         let Some(list) = self.listed() else {
-            let named = |hedges: &Hedges| hedges.per_method.values().any(Option::is_some);
-            let wanted = |hedges: &Hedges| hedges.policy.is_some() || named(hedges);
-            return if self.hedges.as_ref().is_some_and(wanted) {
+            return if self.hedges.as_ref().is_some_and(|hedges| hedges.coded) {
                 let rule = "needs a list of the methods that may be executed twice \
                             (Builder::methods or Builder::idempotent)";
                 Err(BuildError::Refused { field: "hedging", rule: rule.into() })
@@ -84,8 +95,9 @@ impl Builder {
             None if self.hedging_is_configured => Hedges::default(),
             None => return Ok(None),
         };
-        let mut named = hedges.per_method.iter().filter(|(_, policy)| policy.is_some());
-        if let Some((method, _)) = named.find(|(method, _)| !list.contains(method)) {
+        let named = hedges.per_method.iter().filter(|(_, policy)| policy.is_some());
+        let named = named.map(|(method, _)| method);
+        if let Some(method) = named.filter(|method| !list.contains(method)).min() {
             let rule = format!("{method} is not on the list of methods that may be executed twice");
             return Err(BuildError::Refused { field: "hedging", rule: rule.into() });
         }

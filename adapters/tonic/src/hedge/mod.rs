@@ -34,6 +34,8 @@ pub(crate) struct Hedges {
     pub(crate) per_method: HashMap<Box<str>, Option<HedgePolicy>>,
     /// Which may be executed twice.
     pub(crate) idempotent: AllowList,
+    /// Whether code asks for it, and not only a file.
+    pub(crate) coded: bool,
 }
 
 impl Hedges {

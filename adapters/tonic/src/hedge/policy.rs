@@ -108,7 +108,6 @@ impl HedgePolicy {
     pub const fn with_max_attempts(mut self, attempts: u16) -> Result<Self, Invalid> {
         if attempts < 2 || attempts > MOST {
             let rule = "must be 2 to 5; it counts the first attempt";
-            #[expect(clippy::as_conversions, reason = "`From` is not const; it widens")]
             return Err(Invalid::new("hedging.max_attempts", attempts as u64, "", rule));
         }
         self.max_attempts = attempts;
