@@ -38,10 +38,11 @@ enum Doing<S: Service<Request<Body>>> {
     Sending(Pin<Box<Sending<S>>>),
     /// It found no connection, and the call waits for one.
     Waiting(Pin<Box<dyn Future<Output = (Connected, Pauses)> + Send>>),
-    Done(Landed),
+    Done(Box<Landed>),
 }
 
 /// What came of an attempt.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and in a box")]
 pub(super) enum Landed {
     /// There is a connection, or will be none.
     Connected(Connected),
@@ -75,7 +76,7 @@ where
                 Doing::Sending(Box::pin(sending))
             }
             // Never missing: the upstream has admitted it.
-            None => Doing::Done(Landed::Ended(Ended::CutOff)),
+            None => Doing::Done(Box::new(Landed::Ended(Ended::CutOff))),
         };
         self.flights.push(Flight { attempt, pauses, doing });
     }
@@ -111,7 +112,7 @@ where
         let at = at.or_else(|| self.flights.iter().position(Flight::is_done))?;
         let Flight { attempt, pauses, doing } = self.flights.remove(at);
         match doing {
-            Doing::Done(landed) => Some(Landing { attempt, pauses, landed }),
+            Doing::Done(landed) => Some(Landing { attempt, pauses, landed: *landed }),
             Doing::Sending(_) | Doing::Waiting(_) => None,
         }
     }
@@ -128,7 +129,7 @@ where
                 Doing::Done(_) => continue,
             };
             if let Poll::Ready(landed) = landed {
-                flight.doing = Doing::Done(landed);
+                flight.doing = Doing::Done(Box::new(landed));
                 any = Poll::Ready(());
             }
         }
@@ -141,8 +142,11 @@ impl<S: Service<Request<Body>>> Flight<S> {
         matches!(self.doing, Doing::Done(_))
     }
 
-    const fn is_answered(&self) -> bool {
-        let Doing::Done(Landed::Ended(ended)) = &self.doing else { return false };
-        matches!(ended, Ended::Complete { code: Code::Ok, .. } | Ended::Streaming(_))
+    fn is_answered(&self) -> bool {
+        let Doing::Done(landed) = &self.doing else { return false };
+        matches!(
+            **landed,
+            Landed::Ended(Ended::Complete { code: Code::Ok, .. } | Ended::Streaming(_))
+        )
     }
 }
