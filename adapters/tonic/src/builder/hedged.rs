@@ -26,7 +26,7 @@ impl Builder {
     /// let channel = Resilient::builder()
     ///     .idempotent(AllowList::new(["/search.v1.Search/*"])?)
     ///     .hedge(HedgePolicy::DEFAULT)
-    ///     .throttle(ThrottlePolicy::DEFAULT) // so that an overload is not doubled
+    ///     .throttle(ThrottlePolicy::success_refilled(10, 100)?) // so that an overload is not doubled
     ///     .build(channel)?;
     /// # let _ = channel;
     ///
