@@ -4,6 +4,7 @@
 
 mod alike;
 mod budget;
+mod documented;
 mod kit;
 mod lab;
 mod service_config;

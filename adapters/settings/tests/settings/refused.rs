@@ -88,6 +88,30 @@ fn b11_each_refusal_names_another_field() {
     }
 }
 
+#[test]
+fn l11_a_timeout_that_cannot_be_meant_is_refused_for_each_method_too() {
+    for timeout in ["\"0s\"", "\"-1s\"", "inf", "\"9y\"", "\"99999999h\"", "0"] {
+        assert!(refused(&format!("[timeout]\ndefault = {timeout}")).contains("timeout.default = "));
+        let said = refused(&format!("[timeout.per_method]\n\"/a.B/C\" = {timeout}"));
+        assert!(said.contains("timeout.per_method.\"/a.B/C\" = "), "{said}");
+    }
+}
+
+#[test]
+fn c35_a_breaker_that_could_not_work_is_refused() {
+    for (key, value) in [
+        ("fail_threshold", "0"),
+        ("half_open_max_calls", "0"),
+        ("successes_to_close", "0"),
+        ("max_methods", "0"),
+        ("recovery_timeout", "\"none\""),
+        ("recovery_timeout", "\"99999999h\""),
+    ] {
+        let said = refused(&format!("[breaker]\n{key} = {value}"));
+        assert!(said.contains(&format!("breaker.{key} = {value}: must be ")), "{said}");
+    }
+}
+
 /// Zero is refused where it cannot be meant, and never read as the default.
 #[test]
 fn f21_zero_is_honoured_or_refused() {

@@ -102,6 +102,13 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
 }
 
 #[test]
+fn g73_a_threshold_below_the_attempts_is_warned_about() {
+    let settings = toml("[retry]\nmax_attempts = 3\n[breaker]\nfail_threshold = 2");
+    let warning = Warning::OpensItself { fail_threshold: 2, max_attempts: 3 };
+    assert_eq!(settings.warnings(), [warning]);
+}
+
+#[test]
 fn a_warning_says_what_happens_and_what_to_do() {
     let said = |text: &str| toml(text).warnings()[0].to_string();
     assert_eq!(
