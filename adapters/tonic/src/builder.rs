@@ -11,12 +11,14 @@ use evenkeel_tokio::core::{
 
 use crate::connect::Connectivity;
 use crate::error::BuildError;
+use crate::hedge::Hedges;
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry};
 use crate::{AllowList, MethodTable};
 
 mod build;
 mod configured;
+mod hedged;
 
 /// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
 ///
@@ -31,6 +33,7 @@ pub struct Builder {
     budget_reserve: Option<Micros>,
     ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
+    hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
@@ -40,7 +43,8 @@ pub struct Builder {
     connectivity: Option<Connectivity>,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
-    pub(crate) hedging_is_wanted: bool,
+    /// Whether a settings file or a service config hedges.
+    pub(crate) hedging_is_configured: bool,
     /// What looks wrong in a settings file.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -54,6 +58,7 @@ impl Builder {
             budget_reserve: Some(Micros::ZERO),
             ready: None,
             retry: None,
+            hedges: None,
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
@@ -63,7 +68,7 @@ impl Builder {
             connectivity: None,
             native_retries: false,
             service_config: ServiceConfig::default(),
-            hedging_is_wanted: false,
+            hedging_is_configured: false,
             warnings: Vec::new(),
         }
     }
@@ -170,7 +175,7 @@ impl Builder {
     }
 
     /// The retry block. Also lets what was certainly not executed be repeated at once, even with
-    /// [`RetryPolicy::OFF`].
+    /// [`RetryPolicy::OFF`]. A method that is [hedged](Self::hedge) is not retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry_block().policy = policy;
         self
