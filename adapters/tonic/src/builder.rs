@@ -13,6 +13,7 @@ use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 use crate::connect::Connectivity;
 use crate::contradictions;
 use crate::error::BuildError;
+use crate::observe::Observing;
 use crate::pool::{Pool, PoolBuilder};
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry, Settings};
@@ -21,6 +22,7 @@ use crate::warn::Given;
 use crate::{AllowList, MethodTable, Resilient};
 
 mod configured;
+mod observed;
 
 /// Configures a [`Resilient`] service. Every block is off until it is named.
 ///
@@ -42,6 +44,7 @@ pub struct Builder {
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
+    observing: Observing,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
     pub(crate) hedging_is_wanted: bool,
@@ -65,6 +68,7 @@ impl Builder {
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
+            observing: Observing::default(),
             native_retries: false,
             service_config: ServiceConfig::default(),
             hedging_is_wanted: false,
@@ -350,6 +354,7 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             pooled,
+            observing: self.observing.shared(),
             service_config: self.service_config,
             warned: Given::default(),
             declared,

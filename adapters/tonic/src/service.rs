@@ -17,6 +17,7 @@ use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
+use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
@@ -64,7 +65,8 @@ impl Resilient<()> {
 }
 
 impl<S> Resilient<S> {
-    pub(crate) const fn new(route: Route<S>, settings: Arc<Settings>) -> Self {
+    pub(crate) fn new(route: Route<S>, settings: Arc<Settings>) -> Self {
+        settings.announce();
         Self { route, settings }
     }
 
@@ -127,21 +129,23 @@ where
             Route::One(inner) if stands_down || is_idle(&method, &request) => {
                 return ResponseFuture::passing(inner, request);
             }
-            Route::Pool(pool) if pool.is_closed() => {
-                let upstream = Arc::clone(&self.settings.target);
-                let closed = Closed { upstream, attempts: 0, last: None };
-                return ResponseFuture::refused(closed.into());
-            }
             route => route,
         };
-        match self.admit(&method, &mut request) {
+        // The outer one of two that are stacked tells of the call.
+        let seen = Seen::begin(method.view.as_ref().filter(|_| !stands_down));
+        match self.admit(&route, &method, &mut request) {
             Ok(admitted) if stands_down => {
                 // A member must be chosen all the same, but only once.
                 let admitted = Admitted { waits: false, retries: Retries::Off, ..admitted };
-                self.start(route, method, admitted, request)
+                self.start(route, method, admitted, request, seen)
             }
-            Ok(admitted) => self.start(route, method, admitted, request),
-            Err(status) => ResponseFuture::refused(status),
+            Ok(admitted) => self.start(route, method, admitted, request, seen),
+            Err(status) => {
+                if let Some(seen) = seen {
+                    seen.over(Err(&status));
+                }
+                ResponseFuture::refused(status)
+            }
         }
     }
 }
@@ -180,7 +184,16 @@ impl<S> Resilient<S> {
     }
 
     /// Timeout, then budget, then wait-for-ready.
-    fn admit(&self, method: &Arc<Method>, request: &mut Request<Body>) -> Result<Admitted, Status> {
+    fn admit(
+        &self,
+        route: &Route<S>,
+        method: &Arc<Method>,
+        request: &mut Request<Body>,
+    ) -> Result<Admitted, Status> {
+        if matches!(route, Route::Pool(pool) if pool.is_closed()) {
+            let upstream = Arc::clone(&self.settings.target);
+            return Err(Closed { upstream, attempts: 0, last: None }.into());
+        }
         let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
         let now = TokioClock.now();
         let deadline =
@@ -228,6 +241,7 @@ impl<S> Resilient<S> {
         method: Arc<Method>,
         admitted: Admitted,
         request: Request<Body>,
+        seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
         S: Service<Request<Body>> + Clone + Send + 'static,
@@ -240,7 +254,8 @@ impl<S> Resilient<S> {
             call = call.wait_for_ready();
         }
         let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
-        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route);
+        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route)
+            .seen_by(seen, deadline);
         let mut flow = Flow::new(Driven::new(call, upstream), waits);
 
         if !repeats && !waits {

@@ -11,6 +11,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
+use crate::observe::{Observing, View};
 use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
 use crate::{AllowList, BreakerKey, MethodKind, MethodTable};
@@ -32,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) service_config: ServiceConfig,
     /// Whether calls go to the members of a pool.
     pub(crate) pooled: bool,
+    pub(crate) observing: Option<Arc<Observing>>,
     pub(crate) warned: Given,
     /// What applies to each method of the table, from its first call on.
     pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
@@ -93,6 +95,8 @@ pub(crate) struct Method {
     pub(crate) breaker: Option<Handle<AnyRule>>,
     /// Its place in the closed set, where the members of a pool keep their breakers for it.
     pub(crate) number: Option<usize>,
+    /// What is told about its calls, where anybody wants to know.
+    pub(crate) view: Option<Arc<View>>,
 }
 
 impl Settings {
@@ -152,6 +156,7 @@ impl Settings {
             passive: self.is_passive() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
             number: self.methods.methods().iter().position(|method| method.path() == path),
+            view: View::of(self, path, retry.max_attempts() > 1),
         }
     }
 
@@ -170,6 +175,7 @@ impl Settings {
 
     fn is_passive(&self) -> bool {
         !self.pooled
+            && self.observing.is_none()
             && self.ready.is_none()
             && self.retry.is_none()
             && self.breaker.is_none()
