@@ -75,3 +75,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The example of the page about metrics and spans, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/observability.md")]
+pub struct Observability;

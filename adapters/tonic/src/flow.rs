@@ -173,7 +173,7 @@ impl<S> Flow<S> {
 
     /// Tells the call's record how it ended; the first word counts.
     pub(crate) fn over(&mut self, result: Result<(), &Status>) {
-        if let Some(seen) = self.driven.upstream_mut().take_seen() {
+        if let Some(mut seen) = self.driven.upstream_mut().take_seen() {
             seen.over(result);
         }
     }

@@ -141,7 +141,7 @@ where
             }
             Ok(admitted) => self.start(route, method, admitted, request, seen),
             Err(status) => {
-                if let Some(seen) = seen {
+                if let Some(mut seen) = seen {
                     seen.over(Err(&status));
                 }
                 ResponseFuture::refused(status)

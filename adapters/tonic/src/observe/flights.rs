@@ -1,7 +1,8 @@
 //! This file knows the attempts of one call that are under way, as its record sees them.
 
 use evenkeel_tokio::core::{Attempt, Instant, Report, Target};
-use tracing::Span;
+
+use super::spans::Scope;
 
 /// Attempts under way; nearly always one.
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub(super) struct Flights {
 pub(super) struct Flight {
     pub(super) target: Target,
     pub(super) started: Instant,
-    pub(super) span: Span,
+    pub(super) scope: Scope,
 }
 
 impl Flights {
@@ -27,12 +28,12 @@ impl Flights {
     }
 
     /// The span of `attempt`.
-    pub(super) fn span(&self, attempt: &Attempt) -> Option<&Span> {
+    pub(super) fn scope(&self, attempt: &Attempt) -> Option<&Scope> {
         let mut all = self.first.iter().chain(&self.more);
         let found = all.find(|flight| {
             flight.started == attempt.started() && flight.target == attempt.target()
         });
-        found.map(|flight| &flight.span)
+        found.map(|flight| &flight.scope)
     }
 
     /// The one that has ended. Two at one target are told apart by how long they took, which a

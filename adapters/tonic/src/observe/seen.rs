@@ -8,7 +8,6 @@ use std::sync::Arc;
 use evenkeel_tokio::TokioClock;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline, Instant, Next, Report, Target, Weight};
 use tonic::Status;
-use tracing::Span;
 
 use super::ending::Ending;
 use super::flights::{Flight, Flights};
@@ -21,7 +20,7 @@ use super::view::View;
 pub(crate) struct Seen {
     view: Arc<View>,
     began: Instant,
-    span: Span,
+    scope: Scope,
     tally: Tally,
     flights: Flights,
     over: bool,
@@ -36,9 +35,9 @@ impl Seen {
         if let Some(meters) = &view.meters {
             observing.sheltered(|| meters.began());
         }
-        let span = span.flatten().unwrap_or_else(Span::none);
+        let scope = Scope::of(span.flatten());
         let (began, tally, flights) = (TokioClock.now(), Tally::default(), Flights::default());
-        Some(Box::new(Self { view, began, span, tally, flights, over: false }))
+        Some(Box::new(Self { view, began, scope, tally, flights, over: false }))
     }
 
     /// An attempt goes to `target`, which is called `name`.
@@ -50,10 +49,11 @@ impl Seen {
             view.observing.sheltered(|| meters.started(left));
         }
         let (transparent, hedge) = (kind == Kind::Transparent, kind == Kind::Hedge);
-        let make = || spans::attempt(&self.span, &view.names, name, previous, transparent, hedge);
+        let make =
+            || spans::attempt(self.scope.span(), &view.names, name, previous, transparent, hedge);
         let span = view.observing.spans.then(|| view.observing.sheltered(make));
-        let span = span.flatten().unwrap_or_else(Span::none);
-        self.flights.put(Flight { target, started: now, span });
+        let scope = Scope::of(span.flatten());
+        self.flights.put(Flight { target, started: now, scope });
     }
 
     /// An attempt at `target` ended.
@@ -74,22 +74,25 @@ impl Seen {
         let Next::Retry { at, because } = next else { return };
         if self.view.observing.spans {
             let (wait, attempts) = (at.since(now), self.tally.counted());
-            self.view.observing.sheltered(|| spans::retry(&self.span, wait, because, attempts));
+            self.view
+                .observing
+                .sheltered(|| spans::retry(self.scope.span(), wait, because, attempts));
         }
     }
 
     /// The span of `attempt`, to be polled in.
     pub(crate) fn scope(&self, attempt: &Attempt) -> Scope {
-        Scope::of(self.flights.span(attempt).cloned())
+        self.flights.scope(attempt).map_or(Scope::NONE, Scope::again)
     }
 
     /// Runs something of ours that belongs to this call's span.
     pub(crate) fn within(&self, run: impl FnOnce()) {
-        self.view.observing.sheltered(|| self.span.in_scope(run));
+        let _entered = self.scope.enter();
+        self.view.observing.sheltered(run);
     }
 
-    /// The call is over.
-    pub(crate) fn over(mut self: Box<Self>, result: Result<(), &Status>) {
+    /// The call is over. The first word counts.
+    pub(crate) fn over(&mut self, result: Result<(), &Status>) {
         self.end(Ending::of(result), result.err());
     }
 
@@ -113,23 +116,17 @@ impl Seen {
             let took = now.since(self.began);
             view.observing.sheltered(|| meters.over(&ending, &self.tally, took));
         }
-        let span = core::mem::replace(&mut self.span, Span::none());
-        view.observing.sheltered(|| {
-            spans::end_call(&span, view, &ending, status);
-            drop(span);
-        });
+        let span = self.scope.span();
+        view.observing.sheltered(|| spans::end_call(span, view, &ending, status));
     }
 
     fn close(&self, now: Instant, flight: Flight, code: Code) {
-        let Flight { started, span, .. } = flight;
+        let Flight { started, scope, .. } = flight;
         let view = &self.view;
         if let Some(meters) = &view.meters {
             view.observing.sheltered(|| meters.ended(code, now.since(started)));
         }
-        view.observing.sheltered(|| {
-            spans::end_attempt(&span, code);
-            drop(span);
-        });
+        view.observing.sheltered(|| spans::end_attempt(scope.span(), code));
     }
 
     fn denied(&self, reason: &'static str) {
@@ -137,7 +134,7 @@ impl Seen {
             self.view.observing.sheltered(|| meters.denied(reason));
         }
         if self.view.observing.spans {
-            self.view.observing.sheltered(|| spans::denied(&self.span, reason));
+            self.view.observing.sheltered(|| spans::denied(self.scope.span(), reason));
         }
     }
 }

@@ -106,19 +106,29 @@ pub(super) fn denied(span: &Span, reason: &'static str) {
     tracing::info!(target: "evenkeel", parent: span, reason, "retry denied");
 }
 
-/// The span of an attempt as the attempt has it: the current one while it is polled. What its
-/// subscriber does wrong is not the call's fault.
+/// A span whose subscriber may panic at every step: neither to enter it, nor to leave it, nor to
+/// let go of it is the call's fault. (A plain one, dropped while such a panic unwinds, aborts.)
 #[derive(Debug)]
 pub(crate) struct Scope {
     span: Span,
 }
 
 impl Scope {
-    /// Of an attempt that has none.
+    /// None at all.
     pub(crate) const NONE: Self = Self { span: Span::none() };
 
     pub(super) fn of(span: Option<Span>) -> Self {
         span.map_or(Self::NONE, |span| Self { span })
+    }
+
+    /// What to record in, and to be a parent.
+    pub(super) const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The same span once more.
+    pub(super) fn again(&self) -> Self {
+        Self::of(catch_unwind(AssertUnwindSafe(|| self.span.clone())).ok())
     }
 
     #[cfg(feature = "otel")]
