@@ -72,7 +72,7 @@ pub mod reference;
 mod section;
 mod service_config;
 mod settings;
-mod target;
+pub mod target;
 mod text;
 mod warning;
 mod writer;

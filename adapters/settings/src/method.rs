@@ -1,6 +1,7 @@
 //! This file knows the names of methods, and patterns of them.
 
 use core::fmt;
+use std::borrow::Cow;
 
 /// Which methods a setting is about: one, all of a service, or all that are called alike.
 ///
@@ -110,4 +111,10 @@ pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     });
     let rule = "must be the full name of a method, \"/package.Service/Method\"";
     if is_name { Ok(()) } else { Err(rule) }
+}
+
+/// A full name as it is kept.
+pub(crate) fn method_name(name: &str) -> Result<Box<str>, Cow<'static, str>> {
+    check_name(name)?;
+    Ok(name.into())
 }

@@ -49,7 +49,7 @@ impl Chance {
     /// Uniform over `0..end`; 0 when `end` is 0.
     #[inline]
     pub const fn below(&mut self, end: u32) -> u32 {
-        ((self.next_u64() >> 32) * end as u64 >> 32) as u32
+        (((self.next_u64() >> 32) * end as u64) >> 32) as u32
     }
 
     /// True with probability `share`.

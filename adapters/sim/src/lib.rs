@@ -1,5 +1,59 @@
 //! Virtual time: runs a fleet of evenkeel's machines against a server model, and judges a policy
 //! before an outage does.
+//!
+//! A policy that looks careful can make an outage endless: with four attempts each, a server that
+//! works through its queue, dead requests included, does not recover above a quarter of its
+//! capacity. This crate finds out, in seconds, with the very code that ships.
+//!
+//! ```
+//! use evenkeel_sim::presets::named;
+//! use evenkeel_sim::{FaultKind, Scenario, recovery_time};
+//!
+//! // A stall of 30 s at 70 % load, a hundred clients, six and a half minutes of virtual time.
+//! let mut outage = Scenario::outage(FaultKind::Stall);
+//! # outage.fleet.arrivals = evenkeel_sim::Arrivals::Open { per_second: 70.0 };
+//! # outage.server.workers = 1;
+//! # outage.fleet.clients = 10;
+//! let ends = |preset| {
+//!     let policy = named(preset).map(|preset| preset.policy()).unwrap();
+//!     recovery_time(&outage, &policy, 11)
+//! };
+//! assert_eq!(ends("naive")?, None); // never
+//! assert!(ends("steady")?.is_some_and(|seconds| seconds < 60));
+//! # Ok::<(), evenkeel_sim::Unfit>(())
+//! ```
+//!
+//! # The picture
+//!
+//! ```text
+//!   Scenario ──▶ World: Agenda of events ──▶ Run (counts per second) ──▶ Summary, Figures, Report
+//!                  │            │
+//!        parked Calls (core)   Server: workers, queue, fault
+//!                  │
+//!        breakers and throttles (core), or models of what others do
+//! ```
+//!
+//! # What this crate does not do
+//!
+//! It does not know your service: capacity, service time and timeout are yours to give, and a claim
+//! that a policy recovers is void without the server model it was made with. It predicts no
+//! latencies of a healthy system. It simulates no network beyond a fixed delay, and no autoscaling.
+//! Nothing here decides: what a client does is the core's [`Call`](evenkeel_core::Call).
+//!
+//! # Laws
+//!
+//! The same seed gives the same record on every platform, in debug and release builds and in wasm
+//! ([`validate::platform`]): integers, or the IEEE operations that are exact, and no mathematics
+//! library. What is known from elsewhere comes out: [`validate`], or `evenkeel validate`.
+//!
+//! # Map
+//!
+//! [`run`] and [`Scenario`] are the fleet; [`contest`], [`Storm`] and [`batch_makespan`] three other
+//! worlds. [`Policy`] is what a client runs, [`spec`] the same as a person writes it, [`presets`]
+//! those with names, [`models`] what the core does not ship. [`Summary`], [`Map`], [`figures()`] and
+//! [`Report`] are for people. With the feature `command` (on by default), files are read, too.
+#![doc(test(attr(deny(warnings))))]
+
 pub mod models;
 pub mod presets;
 pub mod spec;

@@ -54,7 +54,7 @@ pub enum Budget {
     Envoy(Envoy),
     /// Finagle's window with a floor: a model.
     Finagle(Finagle),
-    /// The bucket of MongoDB's drivers: a model.
+    /// The bucket of `MongoDB`'s drivers: a model.
     MongoDb(MongoDb),
     /// Nothing.
     None,

@@ -27,7 +27,8 @@ pub fn facts(
     batch: &Batch,
     safe_load: Option<f64>,
 ) -> Vec<(&'static str, String)> {
-    let seconds = |time: Option<u32>| time.map_or("never".into(), |time| format!("{time} s"));
+    let seconds =
+        |time: Option<u32>| time.map_or_else(|| "never".into(), |time| format!("{time} s"));
     let mut facts = vec![
         ("Load", percent(scenario.offered() / scenario.capacity())),
         ("Time to recover, median", seconds(batch.median())),
@@ -69,14 +70,7 @@ pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) ->
 }
 
 /// What every model of this kind leaves out, as HTML.
-pub const CAVEATS: &str = "<p><strong>A model, not your service.</strong> Requests are equal, \
-    workers are equal, the network loses nothing, clients do not hang up on the server, and \
-    nobody scales, restarts or pages anyone. Whether an outage ends depends on the server model \
-    as much as on the policy: first in first out with dead work executed is the worst common \
-    case, a short queue or dropping what has expired is far kinder.</p><p>Calibrate first: \
-    <em>capacity</em> from the highest rate your service has sustained, <em>service time</em> \
-    from its median latency at low load, <em>timeout</em> from what its callers really use. \
-    <code>evenkeel validate</code> shows what this build reproduces of published results.</p>";
+pub const CAVEATS: &str = include_str!("caveats.html");
 
 impl Report {
     /// As one self-contained HTML page.

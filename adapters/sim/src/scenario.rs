@@ -236,7 +236,7 @@ impl Scenario {
             return Err(Unfit::new("server", "must not take longer than 30 days to answer"));
         }
         match server.law {
-            Law::LogNormal { sigma } if !(sigma >= 0.0 && sigma <= 5.0) => {
+            Law::LogNormal { sigma } if !(0.0..=5.0).contains(&sigma) => {
                 Err(Unfit::new("server.sigma", "must be from 0 to 5"))
             }
             Law::Constant | Law::Exponential | Law::LogNormal { .. } => Ok(()),

@@ -161,7 +161,7 @@ impl StormReport {
 
 fn spread(rng: &mut SmallRng, span: u64) -> u64 {
     use evenkeel_core::Random;
-    (u128::from(span) * u128::from(rng.next_u32()) >> 32) as u64
+    ((u128::from(span) * u128::from(rng.next_u32())) >> 32) as u64
 }
 
 const TENTH: u64 = 100_000;

@@ -36,7 +36,9 @@ use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 pub struct SharedBreaker<T: Trip = Consecutive> {
     /// A [`Gate`]; stored only under the lock.
     gate: AtomicU64,
-    plain: Mutex<CircuitBreaker<T>>,
+    /// Made when it first has something to remember: most breakers of a table never do, and are
+    /// then a third as large.
+    plain: Mutex<Option<Box<CircuitBreaker<T>>>>,
 }
 
 impl SharedBreaker {
@@ -49,8 +51,8 @@ impl SharedBreaker {
 impl<T: Trip> SharedBreaker<T> {
     /// A closed breaker with the rule `T` and nothing counted.
     pub fn closed() -> Self {
-        let plain = CircuitBreaker::closed();
-        Self { gate: AtomicU64::new(Gate::of(&plain).to_bits()), plain: Mutex::new(plain) }
+        let gate = Gate::of(&CircuitBreaker::<T>::closed());
+        Self { gate: AtomicU64::new(gate.to_bits()), plain: Mutex::new(None) }
     }
 
     /// Asks for leave, as [`CircuitBreaker::admit`] does.
@@ -111,12 +113,17 @@ impl<T: Trip> SharedBreaker<T> {
 
     /// What it looks like now. Changes nothing.
     pub fn snapshot(&self) -> Snapshot {
-        lock(&self.plain).snapshot()
+        self.look(CircuitBreaker::snapshot)
     }
 
     /// Whether it is closed and remembers no bad call.
     pub fn is_clean(&self) -> bool {
-        lock(&self.plain).is_clean()
+        self.look(CircuitBreaker::is_clean)
+    }
+
+    /// Whether it is open now, as far as can be told without the lock.
+    pub(crate) fn refuses(&self, now: Instant) -> bool {
+        matches!(self.gate().admit(now), Passage::Refused(_))
     }
 
     // What takes the lock is kept out of its callers: inlined, it would cost the calls that do not
@@ -148,10 +155,18 @@ impl<T: Trip> SharedBreaker<T> {
     }
 
     fn with<R>(&self, step: impl FnOnce(&mut CircuitBreaker<T>) -> R) -> R {
-        let mut breaker = lock(&self.plain);
-        let result = step(&mut breaker);
-        self.gate.store(Gate::of(&breaker).to_bits(), Ordering::Release);
+        let mut plain = lock(&self.plain);
+        let breaker = plain.get_or_insert_with(|| Box::new(CircuitBreaker::closed()));
+        let result = step(breaker);
+        self.gate.store(Gate::of(breaker).to_bits(), Ordering::Release);
         result
+    }
+
+    fn look<R>(&self, at: impl FnOnce(&CircuitBreaker<T>) -> R) -> R {
+        match &*lock(&self.plain) {
+            Some(breaker) => at(breaker),
+            None => at(&CircuitBreaker::closed()),
+        }
     }
 }
 

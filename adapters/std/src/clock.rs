@@ -16,10 +16,14 @@ pub struct StdClock;
 
 impl Clock for StdClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+    #[inline]
     fn now(&self) -> Instant {
         static START: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
         let start = *START;
-        Instant::ZERO + Micros::from_duration(StdInstant::now().saturating_duration_since(start))
+        let since = StdInstant::now().saturating_duration_since(start);
+        // Everything reads the clock, and this takes a third of what it takes through 128 bits.
+        let seconds = since.as_secs().saturating_mul(1_000_000);
+        Instant::from_micros(seconds.saturating_add(since.subsec_micros().into()))
     }
 }
 

@@ -238,6 +238,71 @@ fn what_one_thread_holds_another_does_not_evict() {
 }
 
 #[test]
+fn a_hit_and_an_eviction_of_the_same_key_do_not_part_it() {
+    loom::model(|| {
+        let table = Arc::new(SharedTable::<u8>::new(1).unwrap());
+        drop(table.lookup_with(START, &1, || 1));
+        let theirs = Arc::clone(&table);
+        let thread = thread::spawn(move || drop(theirs.lookup_with(START, &2, || 2)));
+        let mine = table.lookup_with(START, &1, || 1).handle.unwrap();
+        attempt(&mine, START, Verdict::Failure);
+        thread.join().unwrap();
+        let again = table.get(&1).unwrap();
+        assert!(core::ptr::eq(&*mine, &*again), "found before or made after, but held");
+        assert_eq!(again.snapshot().failures, 1);
+        assert!(table.len() <= 2);
+    });
+}
+
+#[test]
+fn two_inserts_of_one_key_are_one() {
+    loom::model(|| {
+        let table = Arc::new(SharedTable::<u8>::new(2).unwrap());
+        let theirs = Arc::clone(&table);
+        let thread = thread::spawn(move || theirs.lookup_with(START, &1, || 1).handle.unwrap());
+        let mine = table.lookup_with(START, &1, || 1).handle.unwrap();
+        assert!(core::ptr::eq(&*mine, &*thread.join().unwrap()));
+        assert_eq!(table.len(), 1);
+    });
+}
+
+/// One comes back at the very moment from which on it is forgotten, or the one before, while the
+/// idle ones are gone through.
+#[test]
+fn whoever_comes_back_while_the_idle_are_forgotten_is_not() {
+    for back in [DUE, Instant::from_micros(9)] {
+        loom::model(move || {
+            let table = SharedTable::<u8>::new(4).unwrap();
+            let table = Arc::new(table.with_idle_ttl(Duration::from_micros(10)).unwrap());
+            drop(table.lookup_with(START, &1, || 1));
+            let theirs = Arc::clone(&table);
+            let thread = thread::spawn(move || drop(theirs.lookup_with(DUE, &2, || 2)));
+            let mine = table.lookup_with(back, &1, || 1).handle.unwrap();
+            thread.join().unwrap();
+            assert!(core::ptr::eq(&*mine, &*table.get(&1).unwrap()));
+            assert_eq!(table.len(), 2);
+        });
+    }
+}
+
+/// It opens on one thread, which lets it go, while another looks for somebody to evict.
+#[test]
+fn what_has_opened_is_not_evicted_for_having_been_let_go() {
+    loom::model(|| {
+        let table = Arc::new(SharedTable::<u8>::new(1).unwrap());
+        let theirs = Arc::clone(&table);
+        let thread = thread::spawn(move || {
+            let breaker = theirs.lookup_with(START, &1, || 1).handle.unwrap();
+            attempt(&breaker, START, Verdict::Failure);
+            attempt(&breaker, START, Verdict::Failure);
+        });
+        drop(table.lookup_with(START, &2, || 2));
+        thread.join().unwrap();
+        assert_eq!(table.get(&1).unwrap().snapshot().state, BreakerState::Open);
+    });
+}
+
+#[test]
 fn the_last_token_is_given_once() {
     use evenkeel_std::core::ThrottlePolicy;
     const ONE: ThrottlePolicy = checked!(ThrottlePolicy::success_refilled(1, 100));

@@ -19,9 +19,13 @@ pub struct TokioClock;
 
 impl Clock for TokioClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+    #[inline]
     fn now(&self) -> Instant {
-        let since_start = TokioInstant::now().saturating_duration_since(*START);
-        Instant::ZERO + Micros::from_duration(since_start)
+        let since = TokioInstant::now().saturating_duration_since(*START);
+        // Every call reads the clock twice, and this takes a third of what it takes through 128
+        // bits.
+        let seconds = since.as_secs().saturating_mul(1_000_000);
+        Instant::from_micros(seconds.saturating_add(since.subsec_micros().into()))
     }
 }
 

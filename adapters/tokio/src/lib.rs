@@ -46,4 +46,4 @@ pub use budget::{
     trim, with_budget,
 };
 pub use clock::{SleepUntil, TokioClock, sleep_until};
-pub use driver::{Driven, call, call_seeded, until};
+pub use driver::{Driven, call, call_seeded, call_within, until};

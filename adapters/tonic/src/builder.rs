@@ -2,29 +2,25 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, RwLock};
 
 use evenkeel_settings::{ServiceConfig, Warning};
+use evenkeel_tokio::AnyRule;
 use evenkeel_tokio::core::{
     BreakerPolicy, CallPolicy, Invalid, Micros, RetryPolicy, ThrottlePolicy, Trip,
 };
-use evenkeel_tokio::{AnyRule, SharedTable, SharedThrottle};
 
 use crate::connect::Connectivity;
-use crate::contradictions;
 use crate::error::BuildError;
 use crate::observe::Observing;
-use crate::pool::{Pool, PoolBuilder};
 use crate::service::DEFAULT_REPLAY_LIMIT;
-use crate::settings::{Commit, Ready, Retry, Settings};
-use crate::upstream::Route;
-use crate::warn::Given;
-use crate::{AllowList, MethodTable, Resilient};
+use crate::settings::{Commit, Ready, Retry};
+use crate::{AllowList, MethodTable};
 
+mod build;
 mod configured;
 mod observed;
 
-/// Configures a [`Resilient`] service. Every block is off until it is named.
+/// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
 ///
 /// Settings are checked where they are given; what only looks wrong together is warned about once,
 /// through `tracing`, when the service is built.
@@ -271,95 +267,6 @@ impl Builder {
     pub fn native_retries(mut self) -> Self {
         self.native_retries = true;
         self
-    }
-
-    /// The service over `inner`, usually a `tonic::transport::Channel`.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] names what cannot be right.
-    pub fn build<S>(self, inner: S) -> Result<Resilient<S>, BuildError> {
-        let settings = self.checked(false)?;
-        Ok(Resilient::new(Route::One(inner), Arc::new(settings)))
-    }
-
-    /// The service over the members of a pool: each attempt picks one anew, and each has circuit
-    /// breakers of its own. What [`connectivity`](Self::connectivity) says of one channel is not
-    /// asked.
-    ///
-    /// Outside a tokio runtime it is made as well; its lookups then begin with its first call.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] names what cannot be right.
-    pub fn build_pool<S>(self, pool: PoolBuilder<S>) -> Result<Resilient<S>, BuildError>
-    where
-        S: Clone + Send + 'static,
-    {
-        self.build_over(pool).map(|(service, _)| service)
-    }
-
-    /// The service, and the pool it is over.
-    pub(crate) fn build_over<S>(
-        self,
-        pool: PoolBuilder<S>,
-    ) -> Result<(Resilient<S>, Arc<Pool<S>>), BuildError>
-    where
-        S: Clone + Send + 'static,
-    {
-        let settings = self.checked(true)?;
-        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
-        let pool = pool.build(settings.methods.methods().len(), room)?;
-        Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
-    }
-
-    fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
-        contradictions::warn(&self);
-        let mut retry = self.retry;
-        if let Some(retry) = &mut retry {
-            let declared =
-                (!self.methods.methods().is_empty()).then(|| AllowList::declared(&self.methods));
-            retry.idempotent = self.idempotent.or(declared);
-        }
-        let mut timeouts = HashMap::new();
-        for (method, timeout) in self.timeouts {
-            let policy = match timeout {
-                Some(timeout) => self.call.with_timeout(timeout)?,
-                None => self.call.unbounded(),
-            };
-            timeouts.insert(method, policy);
-        }
-        let breaker = match self.breaker {
-            Some(policy) => {
-                let table = SharedTable::new(self.max_methods)?;
-                let table = match self.idle_ttl {
-                    Some(ttl) => table.with_idle_ttl(ttl)?,
-                    None => table,
-                };
-                Some((policy, table))
-            }
-            None => None,
-        };
-        let methods = self.methods.methods().iter();
-        let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
-        Ok(Settings {
-            target: self.target.into(),
-            call: self.call,
-            timeouts,
-            budget_reserve: self.budget_reserve,
-            ready: self.ready,
-            retry,
-            breaker,
-            throttle: self.throttle.map(SharedThrottle::new),
-            methods: self.methods,
-            connectivity: self.connectivity,
-            pooled,
-            observing: self.observing.shared(),
-            service_config: self.service_config,
-            warned: Given::default(),
-            declared,
-            met: RwLock::default(),
-        })
     }
 
     fn ready_block(&mut self) -> &mut Ready {

@@ -79,13 +79,13 @@ extern crate alloc;
 use std::collections::BTreeMap;
 
 pub use evenkeel_settings;
+pub use evenkeel_settings::target;
 pub use evenkeel_tokio::core;
 
 pub mod connect;
 pub mod health;
 pub mod kit;
 pub mod pool;
-pub mod target;
 
 mod allow;
 mod attempt;

@@ -25,7 +25,7 @@ use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
 use crate::warn::{Given, Warning};
 use crate::wire::timeout::{self, Timeout};
-use crate::{CallOptions, Pool, Snapshots};
+use crate::{CallOptions, Snapshots};
 
 /// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
 /// retries and circuit breakers, in that order, over any channel.
@@ -84,22 +84,6 @@ impl<S> Resilient<S> {
     /// The retry tokens left, in thousandths, if retries are throttled.
     pub fn throttle_millitokens(&self) -> Option<u32> {
         self.settings.throttle.as_ref().map(|throttle| throttle.millitokens())
-    }
-
-    /// What it is built on, if that is one service.
-    pub const fn get_ref(&self) -> Option<&S> {
-        match &self.route {
-            Route::One(inner) => Some(inner),
-            Route::Pool(_) => None,
-        }
-    }
-
-    /// The members it is built on, if that is a pool.
-    pub fn pool(&self) -> Option<&Pool<S>> {
-        match &self.route {
-            Route::One(_) => None,
-            Route::Pool(pool) => Some(pool),
-        }
     }
 }
 

@@ -5,8 +5,8 @@ use core::hint::black_box;
 use core::time::Duration;
 
 use evenkeel_std::Shared;
-use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Deadline, Outcome};
-use evenkeel_tokio::{TokioClock, call};
+use evenkeel_tokio::call_within;
+use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Deadline, Outcome};
 use tokio::runtime::{Builder, Runtime};
 use tower::retry::Policy;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
@@ -30,8 +30,18 @@ pub(crate) fn groups() -> Vec<Group> {
             let judge = |_: &Result<(), Infallible>| Outcome::success();
             runtime().block_on(async {
                 for _ in 0..times {
-                    let deadline = CallPolicy::DEFAULT.deadline(TokioClock.now(), Deadline::NONE);
-                    _ = black_box(call(shared.view(), deadline, judge, async |_| Ok(())).await);
+                    let call = call_within(shared.view(), Deadline::NONE, judge, async |_| Ok(()));
+                    _ = black_box(call.await);
+                }
+            });
+        }),
+        Case::new("evenkeel: timeout, retry", |times| {
+            let shared = Shared::new(CallPolicy::DEFAULT);
+            let judge = |_: &Result<(), Infallible>| Outcome::success();
+            runtime().block_on(async {
+                for _ in 0..times {
+                    let call = call_within(shared.view(), Deadline::NONE, judge, async |_| Ok(()));
+                    _ = black_box(call.await);
                 }
             });
         }),

@@ -37,14 +37,19 @@ fn main() -> Result<ExitCode> {
 }
 
 /// Every checked-in file, and what it should hold.
-fn sources() -> Result<[(&'static str, String); 3]> {
+fn sources() -> Result<[(&'static str, String); 4]> {
     let tables = protox::compile(TABLES, [root("adapters/tonic-build/tests/proto")])?;
-    let example = "adapters/tonic/examples/payments_lab/proto";
+    let payments = "adapters/tonic/examples/payments_lab/proto";
+    let orders = "adapters/tonic/examples/orders_gateway/proto";
     Ok([
         ("adapters/tonic-build/tests/written/methods.rs", method_table(&tables)),
         (
+            "adapters/tonic/examples/orders_gateway/pb.rs",
+            module(orders, "orders.proto", "orders.v1")?,
+        ),
+        (
             "adapters/tonic/examples/payments_lab/pb.rs",
-            module(example, "payments.proto", "payments.v1")?,
+            module(payments, "payments.proto", "payments.v1")?,
         ),
         ("tests/src/pb.rs", module("tests/proto", "lab.proto", "lab.v1")?),
     ])

@@ -4,6 +4,7 @@
 
 mod alike;
 mod budget;
+mod kit;
 mod lab;
 mod service_config;
 mod sources;

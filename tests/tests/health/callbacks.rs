@@ -21,12 +21,13 @@ async fn h16_a_callback_that_fails_is_told_in_the_log_and_changes_nothing() {
                 Err::<(), _>(format!("not {target}, not {healthy}"))
             })
         });
-        let peer = lab.peer("a", [serving(), err(), serving()]);
-        lab.checker.start();
-        pass(2_500).await;
-        assert_eq!((asked(&peer), lab.checker.is_healthy("a")), (vec![0, 1_000, 2_000], Ok(true)));
+        let peer = lab.peer("a", [serving(), serving(), err(), serving()]);
         let checked = lab.checker.check_health("a").await;
         assert!(checked.unwrap(), "swallowed here too");
+        lab.checker.start();
+        pass(2_500).await;
+        let asked = asked(&peer);
+        assert_eq!((asked, lab.checker.is_healthy("a")), (vec![0, 0, 1_000, 2_000], Ok(true)));
     }
     assert_eq!(log.about("the callback for health changes failed"), 6);
     assert_eq!((log.about("not a, not true"), log.about("no thanks")), (2, 3));

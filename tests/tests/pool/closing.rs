@@ -136,6 +136,23 @@ async fn p19_closing_among_calls_leaves_nothing_behind() {
     }
 }
 
+/// Members that were removed are ended too.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_drains_is_ended_with_its_pool() {
+    let mut lab = Lab::new(&["a"], plain().timeout(Duration::from_secs(600)).unwrap());
+    lab.serve("b");
+    lab.serve_with("a", [Reply::headers().message("1")]);
+    let mut client = RawClient::of(EXPORT, lab.service.clone());
+    let mut stream = client.server_streaming("all").await.unwrap().into_inner();
+    stream.message().await.unwrap().unwrap();
+    lab.pool().set_targets(["b:1".parse().unwrap()]);
+    assert_eq!(lab.calls(2).await, "bb");
+    let (drained, (rest, took)) =
+        tokio::join!(lab.pool().close(Duration::from_secs(2)), timed(stream.message()));
+    assert_eq!((drained, rest.is_err(), took), (false, true, 2_000));
+    assert_eq!(lab.pool().in_flight(), 0);
+}
+
 /// Whoever closes may go away in the middle: the pool is closed all the same.
 #[tokio::test(start_paused = true)]
 async fn a_close_that_is_dropped_has_closed() {

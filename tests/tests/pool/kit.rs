@@ -176,6 +176,49 @@ async fn p16_upstreams_at_one_place_share_its_connection_and_nothing_else() {
     assert_eq!((calls(y, 2).await.as_str(), peers[0].connections()), ("aa", 1));
 }
 
+/// However often one of them removes the place and takes it back, and whatever it ends with its own
+/// close, the other's calls go on.
+#[tokio::test(start_paused = true)]
+async fn p16_a_shared_connection_is_its_other_owners_to_the_last() {
+    let (net, peers) = listening(&["a", "b"]);
+    let factory = Factory::builder()
+        .connector(net.dialer())
+        .upstream(at_a("x"))
+        .upstream(at_a("y"))
+        .build()
+        .unwrap();
+    let (x, y) = (factory.kit("x").unwrap(), factory.kit("y").unwrap());
+    assert_eq!((call(x).await.as_str(), call(y).await.as_str()), ("a", "a"));
+    let target = |name: &str| [name.parse().unwrap()];
+    for _ in 0..10 {
+        x.pool().set_targets(target("b:1"));
+        assert_eq!(call(x).await, "b");
+        x.pool().set_targets(target("a:1"));
+        assert_eq!(call(x).await, "a");
+    }
+    peers[0].replace([Reply::hang(), says("late").after(Duration::from_secs(5)), says("a")]);
+    let mut hung = RawClient::of(CHARGE, x.channel());
+    let closing = async {
+        pass(1).await;
+        let (late, drained) = tokio::join!(call(y), async {
+            pass(1_000).await;
+            x.close(Duration::ZERO).await
+        });
+        (late, drained)
+    };
+    let (hung, (late, drained)) = tokio::join!(hung.unary("ping"), closing);
+    assert!(hung.is_err() && !drained);
+    assert_eq!(late, "late");
+    assert_eq!((call(y).await.as_str(), peers[0].connections()), ("a", 1));
+    // The last one's are ended.
+    peers[0].replace([Reply::hang()]);
+    let ((hung, took), drained) = tokio::join!(crate::lab::timed(call(y)), async {
+        pass(1_000).await;
+        y.close(Duration::ZERO).await
+    });
+    assert_eq!((hung.as_str(), drained, took), ("!", false, 1_000));
+}
+
 #[tokio::test(start_paused = true)]
 async fn p15_and_p21_what_makes_a_connection_another_one() {
     let insecure = || Pool::builder().insecure();

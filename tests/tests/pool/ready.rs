@@ -102,6 +102,25 @@ async fn a_call_waits_for_whichever_member_comes_back_first() {
     }
 }
 
+/// A request stream that nobody has read from moves with its call, and loses nothing.
+#[tokio::test(start_paused = true)]
+async fn a_request_stream_waits_for_whichever_member_comes_back_first() {
+    let lab = Lab::new(&["a", "b"], plain().wait_for_ready(true));
+    ["a", "b"].iter().for_each(|name| lab.kill(name));
+    for comes in ["b", "a"] {
+        let peer = lab.peer(comes).clone();
+        lab.net.after(Duration::from_millis(300), move |net| drop(peer.listen(net, comes)));
+        let mut client = RawClient::of("/lab.v1.Lab/Upload", lab.service.clone());
+        let items = tokio_stream::iter(["1", "2", "3"].map(bytes::Bytes::from));
+        let answer = client.client_streaming(items).await.unwrap();
+        assert_eq!(answer.into_inner(), comes);
+        let seen = lab.peer(comes).requests();
+        assert_eq!(seen.last().unwrap().messages(), [b"1", b"2", b"3"]);
+        lab.kill(comes);
+        pass(10_000).await;
+    }
+}
+
 /// As over one channel: it ends at its deadline, and counts once.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_in_vain_counts_one_failure() {

@@ -1,5 +1,6 @@
 //! This file knows settings of more than one value: lists, values by name, and none at all.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::fault::Faults;
@@ -28,8 +29,8 @@ pub(crate) struct ByName<K> {
     pub(crate) of: K,
     /// What the names are.
     pub(crate) names: &'static str,
-    /// Why this name is not right.
-    pub(crate) check: fn(&str) -> Result<(), &'static str>,
+    /// The name as it is kept, or why it is not right.
+    pub(crate) name: fn(&str) -> Result<Box<str>, Cow<'static, str>>,
 }
 
 impl<K: Kind> Kind for OrNone<K> {
@@ -125,11 +126,11 @@ impl<K: Kind> Kind for ByName<K> {
         let mut values = BTreeMap::new();
         for entry in entries.iter() {
             faults.within(&entry.name, |faults| {
-                if let Err(rule) = (self.check)(&entry.name) {
-                    faults.refuse_at(entry.at, rule);
-                }
-                if let Some(value) = self.of.read(&entry.node, faults)
-                    && values.insert(Box::from(&*entry.name), value).is_some()
+                let name =
+                    (self.name)(&entry.name).map_err(|rule| faults.refuse_at(entry.at, rule));
+                let value = self.of.read(&entry.node, faults);
+                if let (Ok(name), Some(value)) = (name, value)
+                    && values.insert(name, value).is_some()
                 {
                     faults.refuse_at(entry.at, "is there twice");
                 }

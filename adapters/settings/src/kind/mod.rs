@@ -5,6 +5,7 @@ mod jitter;
 mod many;
 mod number;
 mod span;
+mod target;
 mod word;
 
 pub(crate) use code::Codes;
@@ -14,4 +15,5 @@ pub(crate) use many::{ByName, List, OrNone, Unset};
 pub(crate) use number::{Bytes, Count, Decimal};
 pub(crate) use number::{cut_thousandths, thousandths};
 pub(crate) use span::Span;
+pub(crate) use target::{AnyTarget, target_name};
 pub(crate) use word::{Flag, OneOf, Text};

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use evenkeel_core::{Invalid, OutlierPolicy, Strategy, check_weights};
 
 use crate::keys::{Block, Keys};
-use crate::kind::{ByName, Decimal, OneOf, Span, Unset};
+use crate::kind::{ByName, Decimal, OneOf, Span, Unset, target_name};
 use crate::section::Ejection;
-use crate::target;
 
 /// `[balancing]`: which target an attempt goes to.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,7 +54,7 @@ impl Block for Balancing {
             &mut self.strategy,
             "One after the other, at random, at random by weight, or the less busy of two drawn.",
         );
-        let weights = ByName { of: Decimal(0..=1_000_000), names: "targets", check: target::check };
+        let weights = ByName { of: Decimal(0..=1_000_000), names: "targets", name: target_name };
         keys.key(
             "weights",
             Unset(weights, r#"{ "orders-1:50051" = 2.0, "orders-2:50051" = 1.0 }"#),

@@ -50,10 +50,14 @@ impl Breaker {
     /// Everything but the rule, with `trip` for it. Open times vary with `seed`: a fleet whose
     /// members share one tries again in step, so give each its own.
     pub fn policy<T: Trip>(&self, trip: T, seed: u32) -> BreakerPolicy<T> {
-        let share = u16::try_from(self.jitter).unwrap_or(u16::MAX);
         // Only a share above one is refused, and that was when the section was read.
-        let spread = self.policy.with_open_jitter(share, seed).unwrap_or(self.policy);
+        let spread = self.policy.with_open_jitter(self.open_jitter(), seed).unwrap_or(self.policy);
         spread.with_trip(trip)
+    }
+
+    /// The spread of open times in thousandths, for whoever draws them with many seeds.
+    pub fn open_jitter(&self) -> u16 {
+        u16::try_from(self.jitter).unwrap_or(u16::MAX)
     }
 
     /// How many breakers are kept for one upstream, all targets together.
@@ -102,12 +106,11 @@ impl Block for Breaker {
 
     fn check(&mut self) -> Result<(), Invalid> {
         CallPolicy::DEFAULT.with_short_slice(self.short_slice)?;
-        let share = u16::try_from(self.jitter).unwrap_or(u16::MAX);
         let mut policy = BreakerPolicy::DEFAULT
             .with_failures(self.failure_codes)
             .with_open_for(self.recovery_timeout)?
             .with_growth(self.growth, self.max_open.unwrap_or(UNCAPPED))?
-            .with_open_jitter(share, 0)?
+            .with_open_jitter(self.open_jitter(), 0)?
             .with_max_trials(self.half_open_max_calls)?
             .with_successes_to_close(self.successes_to_close)?;
         if let Some(limit) = self.slow_after {

@@ -81,7 +81,7 @@ impl Block for Budget {
         );
         keys.key(
             "call_caps",
-            ByName { of: Span::POSITIVE, names: "full method names", check: |_| Ok(()) },
+            ByName { of: Span::POSITIVE, names: "full method names", name: |name| Ok(name.into()) },
             &mut self.call_caps,
             "The most that a call of some methods is granted. The cap beats the floor, and the \
              floor beats the reserve. Under any other name it applies to nothing.",

@@ -5,14 +5,14 @@ use core::time::Duration;
 use evenkeel_core::Invalid;
 
 use crate::keys::{Block, Keys};
-use crate::kind::{Flag, List, OrNone, Span, Text, Unset};
+use crate::kind::{AnyTarget, Flag, List, OrNone, Span, Unset};
 use crate::section::Tls;
-use crate::target;
+use crate::target::TargetName;
 
 /// `[channel]`: which targets there are, and how they are connected.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Channel {
-    targets: Option<Vec<Box<str>>>,
+    targets: Option<Vec<TargetName>>,
     insecure: bool,
     tls: Option<Tls>,
     keepalive_interval: Option<Duration>,
@@ -24,8 +24,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The targets, each in the form of the section's documentation; `None`: none were given.
-    pub fn targets(&self) -> Option<&[Box<str>]> {
+    /// The targets; `None`: none were given.
+    pub fn targets(&self) -> Option<&[TargetName]> {
         self.targets.as_deref()
     }
 
@@ -75,11 +75,9 @@ impl Block for Channel {
                                    unless insecure is true.";
 
     fn keys(&mut self, keys: &mut impl Keys) {
-        let target =
-            Text { words: "host:port, dns:///name:port or unix:/path", check: target::check };
         keys.key(
             "targets",
-            Unset(List { of: target, filled: true }, r#"["dns:///orders:50051"]"#),
+            Unset(List { of: AnyTarget, filled: true }, r#"["dns:///orders:50051"]"#),
             &mut self.targets,
             "host:port, an IPv6 address in brackets, dns:///name:port for every address of a name, \
              or unix:/path. Not set: given in code.",
@@ -89,7 +87,7 @@ impl Block for Channel {
             "keepalive_interval",
             OrNone(Span::POSITIVE),
             &mut self.keepalive_interval,
-            "From one keepalive ping to the next while there are calls.",
+            "From one keepalive ping to the next while there are calls; 10 s or more.",
         );
         keys.key(
             "keepalive_timeout",
@@ -129,7 +127,14 @@ impl Block for Channel {
             let rule = "must be false where [channel.tls] says how connections are secured";
             return Err(Invalid::new("channel.insecure", 1, "", rule));
         }
-        Ok(())
+        match self.keepalive_interval {
+            Some(interval) if interval < SHORTEST_INTERVAL => {
+                let micros = u64::try_from(interval.as_micros()).unwrap_or(u64::MAX);
+                let rule = "must be 10s or more: servers refuse clients that ping more often";
+                Err(Invalid::new("channel.keepalive_interval", micros, " µs", rule))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -148,3 +153,6 @@ impl Default for Channel {
         }
     }
 }
+
+/// gRPC A8, and what gRPC's servers tolerate.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);

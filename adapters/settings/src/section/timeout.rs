@@ -7,7 +7,7 @@ use evenkeel_core::{CallPolicy, Invalid};
 
 use crate::keys::{Block, Keys};
 use crate::kind::{ByName, OrNone, Span};
-use crate::method::check_name;
+use crate::method::method_name;
 
 /// `[timeout]`: how long a call may take, retries included.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -47,7 +47,7 @@ impl Block for Timeout {
 
     fn keys(&mut self, keys: &mut impl Keys) {
         let span = OrNone(Span::POSITIVE);
-        let methods = ByName { of: span, names: "full method names", check: check_name };
+        let methods = ByName { of: span, names: "full method names", name: method_name };
         keys.key(
             "default",
             span,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::fault::Faults;
 use crate::keys::{Block, Keys, Kind};
 use crate::kind::{ByName, Flag};
-use crate::method::check_name;
+use crate::method::method_name;
 use crate::node::Node;
 
 /// `[wait_for_ready]`: which calls wait until their target can be reached.
@@ -46,7 +46,7 @@ impl Block for WaitForReady {
         keys.key("default", Flag, &mut self.default, "Whether calls wait that have no other.");
         keys.key(
             "per_method",
-            ByName { of: Exemptible, names: "full method names", check: check_name },
+            ByName { of: Exemptible, names: "full method names", name: method_name },
             &mut self.per_method,
             "Another answer for some methods; \"exempt\" leaves their calls alone.",
         );

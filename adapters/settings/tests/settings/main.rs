@@ -4,6 +4,7 @@ mod bounds;
 mod environment;
 mod every_key;
 mod limits;
+mod members;
 mod policies;
 mod refused;
 mod spans;

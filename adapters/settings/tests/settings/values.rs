@@ -184,7 +184,11 @@ pub(crate) const VALUES: &[Values] = &[
         ],
     ),
     ("channel.insecure", FLAGS, NO_FLAG),
-    ("channel.keepalive_interval", SPANS_OR_NONE, NO_POSITIVE),
+    (
+        "channel.keepalive_interval",
+        &[r#""none""#, r#""10s""#, r#""2m""#],
+        &["10", r#""0s""#, r#""9999ms""#, r#""10""#, "null"],
+    ),
     ("channel.keepalive_timeout", POSITIVE_SPANS, NO_POSITIVE),
     ("channel.idle_timeout", SPANS_OR_NONE, NO_POSITIVE),
     ("channel.connect_timeout", POSITIVE_SPANS, NO_POSITIVE),

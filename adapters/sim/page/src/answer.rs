@@ -37,6 +37,11 @@ impl Session {
             presets(answer);
             return Ok(());
         }
+        #[cfg(feature = "golden")]
+        if what == "golden" {
+            golden(answer);
+            return Ok(());
+        }
         let spec = request.spec()?;
         let policy = spec.policy().map_err(|invalid| invalid.to_string())?;
         let scenario = request.scenario()?;
@@ -76,6 +81,19 @@ impl Session {
 fn presets(answer: &mut String) {
     for preset in PRESETS {
         put(answer, &["preset", preset.name, preset.about]);
+    }
+}
+
+/// The golden runs: name, what must come of it, what did.
+#[cfg(feature = "golden")]
+fn golden(answer: &mut String) {
+    use evenkeel_sim::validate::platform::{GOLDEN, golden_run};
+
+    for golden in GOLDEN {
+        let show = |(events, digest): (u64, u64)| format!("{events} {digest:016x}");
+        let known = show((golden.events, golden.digest));
+        let got = golden_run(golden.name).map(show).unwrap_or_default();
+        put(answer, &["golden", golden.name, &known, &got]);
     }
 }
 

@@ -1,7 +1,8 @@
 //! This file knows real time, for measuring how fast virtual time passes. Nothing is decided by it.
 #![expect(clippy::disallowed_methods, reason = "this is the command's clock file")]
 
-use std::time::{Duration, Instant};
+use core::time::Duration;
+use std::time::Instant;
 
 /// A stopwatch for one thread's work.
 pub(crate) struct Stopwatch {

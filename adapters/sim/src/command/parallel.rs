@@ -1,8 +1,8 @@
 //! This file knows how independent runs share the processors. Their results keep their order, so
 //! what comes out does not depend on how many there are.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Applies `work` to each item, on all processors; calls `done` after each.
 pub(crate) fn each<T: Sync, R: Send>(

@@ -1,7 +1,7 @@
 //! This file knows how to tell a waiting person how far things are.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{IsTerminal as _, Write as _, stderr};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A bar on a terminal; nothing anywhere else.
 pub(crate) struct Progress {

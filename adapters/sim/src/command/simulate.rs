@@ -172,7 +172,7 @@ fn print(report: &Report) {
 }
 
 pub(crate) fn title(path: &Path) -> String {
-    path.file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned())
+    path.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -51,9 +51,10 @@ fn storm() {
     let watch = Stopwatch::start();
     let report = Storm::new(1_000_000, waits.unwrap_or_default()).run(3);
     let seconds = watch.read().as_secs_f64();
-    let memory = peak_memory().map_or("unknown here".into(), |kilobytes| {
-        format!("{} MB at the most so far", kilobytes / 1_000)
-    });
+    let memory = peak_memory().map_or_else(
+        || "unknown here".into(),
+        |kilobytes| format!("{} MB at the most so far", kilobytes / 1_000),
+    );
     println!("  {} dials in {seconds:.2} s; memory {memory}", report.attempts);
 }
 

@@ -89,7 +89,7 @@ impl Job {
 fn line(cell: &outage::Cell) -> Line {
     let (got, passes) = match cell.run() {
         Ok(outcome) => {
-            (outcome.got.map_or("never".into(), |got| format!("{got} s")), outcome.passes)
+            (outcome.got.map_or_else(|| "never".into(), |got| format!("{got} s")), outcome.passes)
         }
         Err(unfit) => (unfit.to_string(), false),
     };

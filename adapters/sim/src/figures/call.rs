@@ -30,7 +30,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
         Scale::rows(rows),
         "attempt",
     )
-    .with_height(112.0 + 26.0 * rows);
+    .with_height(112.0 + 26.0 * rows.max(2.0));
     for (row, attempt) in shown.enumerate() {
         let row = row as f64;
         chart.block("bar c6", (attempt.early, row + 0.18), (attempt.late, row + 0.42));

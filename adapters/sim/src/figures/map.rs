@@ -1,7 +1,7 @@
 //! This file draws the recovery map, with the boundary between outages that end and those that do
 //! not.
 
-use evenkeel_core::Micros;
+use evenkeel_core::{Code, Micros};
 
 use super::Figure;
 use crate::chance::ln;
@@ -73,7 +73,9 @@ fn boundary(chart: &mut Chart, map: &Map, half: f64) {
 fn law(scenario: &Scenario, policy: &Policy) -> Option<f64> {
     let executes_dead_work = matches!(scenario.server.order, Order::Fifo);
     let unbounded = matches!(policy.budget, Budget::None) && matches!(policy.guard, Guard::None);
-    (executes_dead_work && unbounded).then(|| 1.0 / f64::from(policy.attempts()))
+    // What has run into its time is what the law is about.
+    let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
+    (executes_dead_work && unbounded && repeats).then(|| 1.0 / f64::from(policy.attempts()))
 }
 
 /// The shortest stall that never ends, for loads at which it is between one timeout and two:

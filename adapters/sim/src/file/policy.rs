@@ -48,7 +48,8 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     let is_json = path.extension().is_some_and(|extension| extension == "json");
     let policy = if is_json { from_json(&text) } else { from_toml(&text) };
     let mut named = policy.map_err(|why| format!("{}: {why}", path.display()))?;
-    named.name = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
+    named.name =
+        path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
     Ok(named)
 }
 
@@ -112,8 +113,6 @@ fn guard(breaker: &Breaker) -> Guard {
         BreakerRule::LastNs(rule) => Guard::LastNs(breaker.policy(rule, 0)),
         BreakerRule::TimeWindow(rule) => Guard::TimeWindow(breaker.policy(rule, 0)),
         BreakerRule::TimeWindows(rule) => Guard::TimeWindows(breaker.policy(rule, 0)),
-        // A rule newer than this simulator.
-        _ => Guard::None,
     }
 }
 

@@ -110,7 +110,7 @@ impl ScenarioFile {
     /// A text that names the file, the place in it, and what would be right.
     pub fn read(path: &Path) -> Result<Self, String> {
         let source = read(path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
         Self::parse(&source, folder).map_err(|why| format!("{}: {why}", path.display()))
     }
 

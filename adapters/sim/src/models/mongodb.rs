@@ -1,4 +1,4 @@
-//! This file knows the retry bucket of MongoDB's drivers.
+//! This file knows the retry bucket of `MongoDB`'s drivers.
 //!
 //! The accepted specification "client backpressure": a retry costs 1 of 1000 tokens; a call that
 //! succeeds at once gives 0.1, one that succeeds on a retry 1.1, and a retry that fails with

@@ -12,6 +12,6 @@ pub const fn waits() -> Backoff {
 /// The next wait: one of [`waits`], ± 1 s whatever its length, which no jitter of the core does.
 pub fn next_wait(growth: &mut Growth, rng: &mut impl Random) -> Micros {
     let plain = waits().next_delay(growth, rng).as_micros();
-    let spread = u64::from(rng.next_u32()) * 2_000_001 >> 32;
+    let spread = (u64::from(rng.next_u32()) * 2_000_001) >> 32;
     Micros::from_micros((plain + spread).saturating_sub(1_000_000))
 }

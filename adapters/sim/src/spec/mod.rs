@@ -101,7 +101,7 @@ pub enum BudgetSpec {
     Finagle(Finagle),
     /// The core's throttle as gRPC A6 has it: tokens, and the ratio in thousandths.
     Grpc(u16, u32),
-    /// A model of MongoDB's drivers.
+    /// A model of `MongoDB`'s drivers.
     MongoDb(MongoDb),
     /// Nothing.
     None,
@@ -243,11 +243,11 @@ impl BreakerSpec {
                 Err(invalid) => return Err(invalid),
             };
         }
-        // Each client's own seed comes later; here the share is checked.
-        if let Err(invalid) = breaker.with_open_jitter(self.jitter, 0) {
-            return Err(invalid);
+        // Each client's own seed comes later.
+        match breaker.with_open_jitter(self.jitter, 0) {
+            Ok(breaker) => breaker.with_max_trials(self.trials),
+            Err(invalid) => Err(invalid),
         }
-        breaker.with_max_trials(self.trials)
     }
 }
 

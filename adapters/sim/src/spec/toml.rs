@@ -127,7 +127,7 @@ pub(super) fn span(span: Duration) -> String {
 }
 
 fn optional(limit: Option<Duration>) -> String {
-    limit.map_or("\"none\"".into(), span)
+    limit.map_or_else(|| "\"none\"".into(), span)
 }
 
 /// Thousandths as a number with a point, which is what makes it a float in TOML.

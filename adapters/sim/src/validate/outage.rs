@@ -71,7 +71,7 @@ pub fn cells() -> Vec<Cell> {
     for (name, policy, seconds) in policies() {
         for ((outage, scenario), expected) in outages().into_iter().zip(seconds) {
             if let Some(expected) = expected {
-                let what = (scenario, policy.clone());
+                let what = (scenario, policy);
                 cells.push(Cell { policy: name, outage, expected, what });
             }
         }

@@ -6,19 +6,26 @@
 //! asked for in an hour, so that a key that died for good does not stay for ever.
 //!
 //! "In use" needs no counter: somebody holds the entry's [`Handle`].
+//!
+//! Readers of the map share its locks, and what comes and goes waits for its own: `shard` has the
+//! entries, `queue` the order of their last use, `order` decides who goes. An entry takes 64 bytes
+//! and its key, and 16 more from the first newcomer to a full table on.
 
-mod recency;
+mod order;
+mod queue;
+mod shard;
 
-use core::hash::Hash;
+use core::hash::{BuildHasher, Hash};
 use core::ops::Deref;
 use core::time::Duration;
 
-use evenkeel_core::{BreakerState, Consecutive, Instant, Invalid, Micros, Snapshot, Trip};
+use evenkeel_core::{Consecutive, Instant, Invalid, Micros, Snapshot, Trip};
 use hashbrown::Equivalent;
 
 use crate::SharedBreaker;
-use crate::sync::{Arc, Mutex, lock};
-use recency::Recency;
+use crate::sync::{Arc, AtomicU64, Hashing, Mutex, Ordering, lock, lock_at_once};
+use order::{Order, SMALL};
+use shard::{Idle, Shard};
 
 /// Breakers by key, at most `max` of them in quiet times.
 ///
@@ -36,7 +43,11 @@ use recency::Recency;
 pub struct SharedTable<K, T: Trip = Consecutive> {
     max: usize,
     idle_ttl: Micros,
-    inner: Mutex<Inner<K, T>>,
+    shards: Shards<K, T>,
+    /// From when on the idle ones are to be forgotten again, in µs.
+    sweep_at: AtomicU64,
+    /// Taken before any shard is locked alone.
+    order: Mutex<Order>,
 }
 
 /// A breaker of a [`SharedTable`]. While one is held its entry is in use and never evicted.
@@ -68,19 +79,11 @@ pub struct Lookup<T: Trip = Consecutive> {
     pub overflowed: bool,
 }
 
+/// The parts of a table: one while it is small, so that what is used at one instant has an order.
 #[derive(Debug)]
-struct Inner<K, T: Trip> {
-    entries: Recency<K, Entry<T>>,
-    /// When the idle ones were last forgotten.
-    swept_at: Instant,
-    untracked: u64,
-    overflowing: bool,
-}
-
-#[derive(Debug)]
-struct Entry<T: Trip> {
-    breaker: Arc<SharedBreaker<T>>,
-    used_at: Instant,
+struct Shards<K, T: Trip> {
+    all: Box<[Shard<K, T>]>,
+    hashing: Hashing,
 }
 
 impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
@@ -93,13 +96,14 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         if max == 0 {
             return Err(Invalid::new("breaker.max_methods", 0, "", "must be 1 or more"));
         }
-        let inner = Inner {
-            entries: Recency::new(),
-            swept_at: Instant::ZERO,
-            untracked: 0,
-            overflowing: false,
-        };
-        Ok(Self { max, idle_ttl: Micros::from_millis(3_600_000), inner: Mutex::new(inner) })
+        let idle_ttl = Micros::from_millis(3_600_000);
+        Ok(Self {
+            max,
+            idle_ttl,
+            shards: Shards::for_keys(max),
+            sweep_at: AtomicU64::new(idle_ttl.as_micros()),
+            order: Mutex::new(Order::default()),
+        })
     }
 
     /// With another time until an unused key is forgotten. It is from then on as if it had never
@@ -110,14 +114,21 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
     /// Refuses zero and 2^48 µs (8.9 years) or more.
     pub fn with_idle_ttl(mut self, ttl: Duration) -> Result<Self, Invalid> {
         self.idle_ttl = Micros::positive_setting("breaker.idle_ttl", ttl)?;
+        self.sweep_at = AtomicU64::new(self.idle_ttl.as_micros());
         Ok(self)
     }
 
     /// The breaker of `key`, made if there is none. Every lookup is a use.
     ///
-    /// Takes a lock; resolve a method once and keep the handle where you can. It costs the same
-    /// however many keys there are, except that a new one in a full table passes over the older
-    /// ones that may not go.
+    /// A known key is found beside other lookups, by two locked instructions on its part of the
+    /// table and two on its count of handles; resolve a method once and keep the handle where you
+    /// can. A newcomer waits for others that come or go. It costs the same however many keys there
+    /// are; only in a full table of up to 1,024 it also passes over those that may not go.
+    ///
+    /// Which one is the least recently used is exact in a table of up to 1,024 keys, also among
+    /// lookups of one instant, unless they overlapped. In a larger one keys used within the same
+    /// microsecond may go in either order, and what stopped protecting without being looked up is
+    /// noticed after at most as many newcomers as were passed over.
     ///
     /// Keep the handle until the permits that came from it are recorded: that is what makes the
     /// entry in use.
@@ -145,32 +156,15 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
-        let mut inner = lock(&self.inner);
-        if now.since(inner.swept_at) >= self.idle_ttl {
-            inner.forget_idle(now, self.idle_ttl);
+        let idle = Idle { now, ttl: self.idle_ttl };
+        if now.as_micros() >= self.sweep_at.load(Ordering::Relaxed) {
+            self.sweep(idle);
         }
-        if let Some(at) = inner.entries.find(key) {
-            match inner.entries.touch(at) {
-                Some(entry) if !(entry.is_idle(now, self.idle_ttl) && entry.may_go(now)) => {
-                    entry.used_at = now;
-                    let handle = Some(Handle(Arc::clone(&entry.breaker)));
-                    return Lookup { handle, overflowed: false };
-                }
-                Some(_) | None => inner.entries.remove(at),
-            }
+        let hash = self.shards.hashing.hash_one(key);
+        match self.shards.of(hash).touch(idle, hash, key) {
+            Some(breaker) => Lookup { handle: Some(Handle(breaker)), overflowed: false },
+            None => self.insert(idle, hash, key, own),
         }
-        inner.make_room(now, self.idle_ttl, self.max);
-        let was_overflowing = inner.overflowing;
-        inner.overflowing = inner.entries.len() >= self.max;
-        let overflowed = inner.overflowing && !was_overflowing;
-        if inner.entries.len() >= self.max.saturating_mul(4) {
-            inner.untracked = inner.untracked.saturating_add(1);
-            return Lookup { handle: None, overflowed };
-        }
-        let breaker = Arc::new(SharedBreaker::closed());
-        let entry = Entry { breaker: Arc::clone(&breaker), used_at: now };
-        inner.entries.insert(own(), entry);
-        Lookup { handle: Some(Handle(breaker)), overflowed }
     }
 
     /// What every breaker looks like, in no particular order. Not a use.
@@ -178,16 +172,17 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
     where
         K: Clone,
     {
-        let inner = lock(&self.inner);
-        let entries = inner.entries.iter();
-        entries.map(|(key, entry)| (key.clone(), entry.breaker.snapshot())).collect()
+        let mut snapshots = Vec::new();
+        for shard in self.shards.all() {
+            shard.for_each(|key, breaker| snapshots.push((key.clone(), breaker.snapshot())));
+        }
+        snapshots
     }
 
     /// The breaker of `key` if there is one, for manual control. Not a use.
     pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<Handle<T>> {
-        let inner = lock(&self.inner);
-        let entry = inner.entries.find(key).and_then(|at| inner.entries.get(at))?;
-        Some(Handle(Arc::clone(&entry.breaker)))
+        let hash = self.shards.hashing.hash_one(key);
+        self.shards.of(hash).get(hash, key).map(Handle)
     }
 
     /// The size it was made with.
@@ -197,7 +192,7 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
 
     /// How many keys have a breaker.
     pub fn len(&self) -> usize {
-        lock(&self.inner).entries.len()
+        lock(&self.order).len
     }
 
     /// Whether no key has one.
@@ -207,74 +202,76 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
 
     /// How many lookups found no room.
     pub fn untracked(&self) -> u64 {
-        lock(&self.inner).untracked
+        lock(&self.order).untracked
+    }
+
+    // Kept out of the way of those whose key is known.
+    #[inline(never)]
+    fn insert<Q>(&self, idle: Idle, hash: u64, key: &Q, own: impl FnOnce() -> K) -> Lookup<T>
+    where
+        Q: Equivalent<K> + ?Sized,
+    {
+        let mut order = lock(&self.order);
+        let shard = self.shards.of(hash);
+        // Another thread may have been quicker, and what is idle may protect.
+        let (found, was_forgotten) = shard.claim(idle, hash, key);
+        if let Some(breaker) = found {
+            return Lookup { handle: Some(Handle(breaker)), overflowed: false };
+        }
+        order.gone(usize::from(was_forgotten));
+        if order.len >= self.max && order.make_room(&self.shards, idle, self.max) {
+            self.sweep_at.store(idle.now.after(idle.ttl).as_micros(), Ordering::Relaxed);
+        }
+        let was_overflowing = order.overflowing;
+        order.overflowing = order.len >= self.max;
+        let overflowed = order.overflowing && !was_overflowing;
+        if order.len >= self.max.saturating_mul(4) {
+            order.untracked = order.untracked.saturating_add(1);
+            return Lookup { handle: None, overflowed };
+        }
+        let breaker = Arc::new(SharedBreaker::closed());
+        let kept = Arc::clone(&breaker);
+        order.joined(shard.insert(idle.now, hash, own(), kept, &self.shards.hashing));
+        Lookup { handle: Some(Handle(breaker)), overflowed }
+    }
+
+    /// Forgets what is idle, unless somebody is busy with that or with an insert.
+    #[inline(never)]
+    fn sweep(&self, idle: Idle) {
+        let Some(mut order) = lock_at_once(&self.order) else { return };
+        if let Some(next) = order.sweep(&self.shards, idle) {
+            self.sweep_at.store(next.as_micros(), Ordering::Relaxed);
+        }
     }
 }
 
-impl<K: Eq + Hash, T: Trip> Inner<K, T> {
-    /// Forgets what is idle, also when nobody ever needs its place.
-    fn forget_idle(&mut self, now: Instant, ttl: Micros) {
-        self.swept_at = now;
-        let mut next = self.entries.oldest();
-        while let Some(at) = next
-            && let Some(entry) = self.entries.get(at).filter(|entry| entry.is_idle(now, ttl))
-        {
-            next = self.entries.after(at);
-            if entry.may_go(now) {
-                self.entries.remove(at);
-            }
-        }
+impl<K: Eq + Hash, T: Trip> Shards<K, T> {
+    fn for_keys(max: usize) -> Self {
+        let shards = if max <= SMALL { 1 } else { max.div_ceil(KEYS_OF_A_SHARD) };
+        let shards = shards.min(MOST_SHARDS);
+        let all = (0..shards).map(|_| Shard::new()).collect();
+        Self { all, hashing: Hashing::default() }
     }
 
-    /// Before an insert: forgets what is idle, then evicts until there is room or nothing may go;
-    /// clean ones first, then those that count something, the least recently used of each.
-    fn make_room(&mut self, now: Instant, ttl: Micros, max: usize) {
-        if self.entries.len() >= max {
-            self.forget_idle(now, ttl);
-        }
-        for most_failures in [0, u16::MAX] {
-            let mut next = self.entries.oldest().filter(|_| self.entries.len() >= max);
-            while let Some(at) = next {
-                next = self.entries.after(at);
-                let entry = self.entries.get(at);
-                if entry.is_some_and(|entry| entry.is_evictable(most_failures)) {
-                    self.entries.remove(at);
-                    next = next.filter(|_| self.entries.len() >= max);
-                }
-            }
-        }
+    /// By bits of the hash that the shard itself does not use: it takes the lowest for the place
+    /// and the highest seven to tell keys apart.
+    #[inline]
+    fn of(&self, hash: u64) -> &Shard<K, T> {
+        let middle = (hash >> 20) & 0xffff_ffff;
+        &self.all[((middle * self.all.len() as u64) >> 32) as usize]
+    }
+
+    fn all(&self) -> &[Shard<K, T>] {
+        &self.all
+    }
+
+    const fn hashing(&self) -> &Hashing {
+        &self.hashing
     }
 }
 
-impl<T: Trip> Entry<T> {
-    fn is_idle(&self, now: Instant, ttl: Micros) -> bool {
-        now.since(self.used_at) >= ttl
-    }
-
-    /// Closed with no more failures counted than these, and held by nobody.
-    fn is_evictable(&self, most_failures: u16) -> bool {
-        self.is_unused() && {
-            let snapshot = self.breaker.snapshot();
-            matches!(snapshot.state, BreakerState::Closed) && snapshot.failures <= most_failures
-        }
-    }
-
-    /// Protects nothing now: closed, or open with its time over; and held by nobody.
-    fn may_go(&self, now: Instant) -> bool {
-        self.is_unused() && {
-            let snapshot = self.breaker.snapshot();
-            match snapshot.state {
-                BreakerState::Closed => true,
-                BreakerState::Open => snapshot.retry_at.is_some_and(|retry_at| retry_at <= now),
-                BreakerState::ForcedClosed | BreakerState::ForcedOpen | BreakerState::HalfOpen => {
-                    false
-                }
-            }
-        }
-    }
-
-    /// Only the table itself holds it; nobody can come by it while the table is locked.
-    fn is_unused(&self) -> bool {
-        Arc::strong_count(&self.breaker) == 1
-    }
-}
+/// On average, in a full table. A shard has room for 3,584 before it doubles: with this many it is
+/// four fifths full, and too many by chance in no more than one of 10^8.
+const KEYS_OF_A_SHARD: usize = 3_240;
+/// For a size that means "without bound".
+const MOST_SHARDS: usize = 4_096;

@@ -1,9 +1,11 @@
 //! The laws of the table that a server's threads share.
 
 mod forgetting;
+mod large;
 mod model;
 mod order;
 mod room;
+mod threads;
 
 use core::time::Duration;
 

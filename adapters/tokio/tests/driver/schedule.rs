@@ -3,12 +3,14 @@
 use core::time::Duration;
 
 use evenkeel_tokio::core::{
-    BreakerState, Code, CodeSet, Deadline, RetryPolicy, StopReason, ThrottlePolicy, checked,
+    BreakerState, CallPolicy, Clock, Code, CodeSet, Deadline, RetryPolicy, StopReason,
+    ThrottlePolicy, checked,
 };
-use evenkeel_tokio::{Error, Shared};
+use evenkeel_tokio::{Error, Shared, TokioClock, call_within};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
-use crate::{Failed, UNAVAILABLE, after, guarded, policy, run, state, within};
+use crate::{Failed, UNAVAILABLE, after, classify, guarded, policy, run, state, within};
 
 fn stopped(reason: StopReason) -> Result<u32, Error<Failed>> {
     Err(Error::Peer { error: Failed(Code::Unavailable), reason })
@@ -196,4 +198,34 @@ async fn a_limit_does_not_pass_while_something_runs() {
     });
     let ended = ended.await;
     assert_eq!((ended.result, ended.at), (Ok(8), 0));
+}
+
+/// The policy's time runs from the first poll, not from when the future was made; the caller's own
+/// deadline is where it was.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_within_runs_from_its_first_poll() {
+    let policy = CallPolicy::DEFAULT.with_timeout(Duration::from_secs(2)).unwrap();
+    let shared = Shared::new(policy);
+    let given = |caller: Deadline| {
+        let shared = &shared;
+        async move {
+            let call = call_within(shared.view(), caller, classify, async |attempt| {
+                Ok(attempt.deadline().remaining(TokioClock.now()).as_micros().try_into().unwrap())
+            });
+            sleep(Duration::from_secs(1)).await;
+            call.await.unwrap()
+        }
+    };
+    assert_eq!(given(Deadline::NONE).await, 2_000_000);
+    let soon = Deadline::after(TokioClock.now(), Duration::from_millis(1_500));
+    assert_eq!(given(soon).await, 500_000);
+}
+
+/// Nothing is left at the first poll: no attempt goes out.
+#[tokio::test(start_paused = true)]
+async fn a_call_within_a_deadline_that_is_over_asks_nobody() {
+    let shared = Shared::new(CallPolicy::DEFAULT);
+    let over = Deadline::at(TokioClock.now());
+    let call = call_within(shared.view(), over, classify, async |_| unreachable!("it is over"));
+    assert_eq!(call.await, Err(Error::DeadlineExceeded { last: None }));
 }

@@ -37,6 +37,7 @@ use crate::health::{HealthChecker, HealthCheckerBuilder};
 use crate::pool::{Channels, Connectors, Pool, PoolBuilder};
 use crate::{BuildError, Builder, CircuitBreaker, Resilient, Snapshots};
 
+mod configured;
 mod factory;
 mod guard;
 

@@ -57,7 +57,6 @@ pub(crate) struct Observing {
 
 impl Settings {
     /// Says to whoever reads its gauges that this client is there.
-    #[cfg_attr(not(feature = "otel"), expect(clippy::unused_self, reason = "nobody reads them"))]
     pub(crate) fn announce(self: &Arc<Self>) {
         #[cfg(feature = "otel")]
         if let Some(metrics) = self.observing.as_ref().and_then(|told| told.metrics.as_ref()) {

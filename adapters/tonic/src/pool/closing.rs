@@ -55,7 +55,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
         let drained = until(deadline, self.drained()).await.is_some();
         let members = self.lock().clear();
         for member in members {
-            member.line.disown(!drained);
+            member.disown(!drained);
         }
         self.publish(self.lock().snapshot());
         drained
@@ -68,15 +68,6 @@ impl<S: Clone + Send + 'static> Pool<S> {
                 return;
             }
             drained.await;
-        }
-    }
-}
-
-impl<S> Drop for Pool<S> {
-    fn drop(&mut self) {
-        // Its connections are nobody's now, but nothing is in flight either.
-        for member in self.lock().clear() {
-            member.line.disown(false);
         }
     }
 }

@@ -149,7 +149,6 @@ impl<S> Directory<S> {
         for slot in &mut self.slots {
             if let Some(member) = slot.take_if(|member| !names.contains(&member.name)) {
                 self.draining.push(Arc::downgrade(&member));
-                member.line.disown(false);
             }
         }
         self.draining.retain(|member| member.strong_count() > 0);

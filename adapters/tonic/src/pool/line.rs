@@ -48,6 +48,13 @@ struct Open<S> {
     watch: Option<Task>,
 }
 
+impl<S> Open<S> {
+    /// Whether who watches it is gone, with its runtime; and so is the channel's own worker.
+    fn is_orphaned(&self) -> bool {
+        self.watch.as_ref().is_some_and(Task::is_finished)
+    }
+}
+
 /// How well a member can be reached, as far as its connection knows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
@@ -88,6 +95,7 @@ impl<S> Line<S> {
     /// its pause is over. So it is a dial that finds out whether it is back, and no call.
     pub(crate) fn missed(&self, now: Instant) {
         self.used_at.fetch_max(now.as_micros(), Ordering::AcqRel);
+        drop(self.take_if(Open::is_orphaned));
         self.missed.notify_one();
     }
 
@@ -127,7 +135,7 @@ impl<S> Line<S> {
     /// The server said GOAWAY because of too many pings (gRFC A8): from now on half as many, on
     /// a new connection.
     pub(crate) fn calm_down(&self) {
-        let open = self.lock().take();
+        let open = self.take_if(|_| true);
         let less = |calmed: u8| Some(calmed.saturating_add(1).min(CALMEST));
         _ = self.calmed.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
         // Not under the lock: the channel may wake others. Calls that have it keep it.
@@ -148,16 +156,21 @@ impl<S> Line<S> {
 
     /// Closes it, if nobody uses it and nobody did for long enough.
     fn close_if_idle(&self, now: Instant) -> bool {
-        let mut open = self.lock();
-        let idle = self.in_flight.load(Ordering::Acquire) == 0 && self.idle_at(now).is_over(now);
-        if idle {
+        let is_idle = |_: &Open<S>| {
+            self.in_flight.load(Ordering::Acquire) == 0 && self.idle_at(now).is_over(now)
+        };
+        // Its watch ends with it, which this may be.
+        self.take_if(is_idle).is_some()
+    }
+
+    /// The channel, if it is to go; nothing is known of a connection then. To be dropped where
+    /// nothing is locked, because that may wake others.
+    fn take_if(&self, goes: impl FnOnce(&Open<S>) -> bool) -> Option<Open<S>> {
+        let taken = self.lock().take_if(|open| goes(open));
+        if taken.is_some() {
             self.reach.store(Reach::Near as u8, Ordering::Relaxed);
-            // The channel may wake others; and its watch, which this may be, ends with it.
-            let closed = open.take();
-            drop(open);
-            drop(closed);
         }
-        idle
+        taken
     }
 }
 
@@ -174,8 +187,7 @@ impl<S: Clone + Send + 'static> Line<S> {
 
     fn with_open<R>(self: &Arc<Self>, read: impl FnOnce(&Made<S>) -> R) -> R {
         let mut open = self.lock();
-        // Who watches it is gone with its runtime, and so is the channel's own worker.
-        open.take_if(|open| open.watch.as_ref().is_some_and(Task::is_finished));
+        open.take_if(|open| open.is_orphaned());
         let open = open.get_or_insert_with(|| {
             self.used_at.fetch_max(TokioClock.now().as_micros(), Ordering::AcqRel);
             let made = (self.make)(&self.cut, self.calmed.load(Ordering::Acquire));

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use evenkeel_tokio::core::{Instant, Target};
 use evenkeel_tokio::{AnyRule, Handle};
-use portable_atomic::{AtomicU8, Ordering};
+use portable_atomic::{AtomicBool, AtomicU8, Ordering};
 use tokio::sync::Notify;
 
 use super::line::Line;
@@ -32,6 +32,8 @@ pub(crate) struct Member<S> {
     pub(crate) flag: OnceLock<HealthFlag>,
     /// What somebody else says.
     verdict: AtomicU8,
+    /// Whether it still owns its line.
+    owns: AtomicBool,
 }
 
 /// What a health check said of a member.
@@ -75,7 +77,15 @@ impl<S> Member<S> {
             nudge,
             flag: OnceLock::new(),
             verdict: AtomicU8::new(Verdict::Unknown as u8),
+            owns: AtomicBool::new(true),
         })
+    }
+
+    /// Gives up its line, whose connections are `cut` if it was the last one's.
+    pub(super) fn disown(&self, cut: bool) {
+        if self.owns.swap(false, Ordering::AcqRel) {
+            self.line.disown(cut);
+        }
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
@@ -101,6 +111,13 @@ impl<S> Member<S> {
         if let Some(nudge) = &self.nudge {
             nudge.notify_one();
         }
+    }
+}
+
+impl<S> Drop for Member<S> {
+    /// Not before its last call is over.
+    fn drop(&mut self) {
+        self.disown(false);
     }
 }
 

@@ -179,7 +179,8 @@ impl<S: Clone + Send + 'static> Pool<S> {
     /// Asks for these targets from now on. Members that are in both lists keep their connections
     /// and all that is known of them; those that are not finish the calls they have.
     ///
-    /// A pool with a [discovery](PoolBuilder::discover) is told again by it.
+    /// A pool with a [discovery](PoolBuilder::discover) is told again by it. One
+    /// [of given services](Self::of) has no others: the names of these alone are of effect.
     pub fn set_targets(&self, targets: impl IntoIterator<Item = TargetName>) {
         self.update(|directory| directory.ask_for(targets));
     }

@@ -15,17 +15,11 @@ use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
 
 mod pooled;
+mod route;
+
+pub(crate) use route::Route;
 
 use pooled::{Pooled, Usable};
-
-/// Where the attempts of a client go.
-#[derive(Clone, Debug)]
-pub(crate) enum Route<S> {
-    /// Always to one service.
-    One(S),
-    /// Each to a member of its own choice.
-    Pool(Arc<Pool<S>>),
-}
 
 /// Where they go, the breakers there for one method, and the throttle all calls share.
 pub(crate) struct MethodUpstream<S> {

@@ -1,4 +1,4 @@
-//! This file writes the verdicts as JUnit XML, which CI systems show.
+//! This file writes the verdicts as `JUnit` XML, which CI systems show.
 
 use evenkeel_sim::Named;
 

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Fails if anything is warned about.
     #[arg(long)]
     deny_warnings: bool,
-    /// Writes the assertions as JUnit XML.
+    /// Writes the assertions as `JUnit` XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -115,7 +115,7 @@ fn print_fleet(policy: &Policy) -> Result<(), String> {
     let sizes = [10, 100, 1_000, 10_000];
     let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || {});
     for (clients, time) in sizes.iter().zip(times) {
-        let time = time?.map_or("never".into(), |seconds| format!("{seconds} s"));
+        let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
         println!("  {clients:>6} clients: recovered after {time}");
     }
     Ok(())

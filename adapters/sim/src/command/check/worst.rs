@@ -1,6 +1,6 @@
 //! This file knows the worst that one call can come to: by arithmetic, without a simulation.
 
-use evenkeel_core::{Growth, Micros, Random};
+use evenkeel_core::{Code, Growth, Micros, Random};
 use evenkeel_sim::{Budget, Guard, Policy};
 
 /// The most attempts and time of one call.
@@ -40,7 +40,7 @@ impl Worst {
     }
 
     pub(crate) fn print(&self, policy: &Policy) {
-        let duration = self.duration.map_or("without end".into(), |span| span.to_string());
+        let duration = self.duration.map_or_else(|| "without end".into(), |span| span.to_string());
         println!("At worst, one call makes {} attempts and takes {duration}.", self.attempts);
         let attempts = f64::from(self.attempts);
         println!("A dead backend below layers of such clients, attempts for each call:");
@@ -59,7 +59,9 @@ impl Worst {
             _ => "its breaker, once open",
         };
         println!("  ({bounded}; {breaker}.)");
-        if matches!(policy.budget, Budget::None) && self.attempts > 1 {
+        let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
+        let unbounded = matches!((policy.budget, policy.guard), (Budget::None, Guard::None));
+        if unbounded && repeats && self.attempts > 1 {
             println!(
                 "By the law attempts × load = 1, a server that executes dead work cannot recover \
                  above {:.0} % load.",

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use evenkeel_tonic::target::{Host, TargetName};
+use evenkeel_settings::target::{Host, TargetName};
 use proptest::prelude::*;
 
 fn read(text: &str) -> TargetName {

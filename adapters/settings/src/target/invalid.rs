@@ -1,5 +1,6 @@
 //! This file knows what is wrong with a target that is refused, and what would be right.
 
+use core::convert::Infallible;
 use core::error::Error;
 use core::fmt;
 
@@ -45,28 +46,38 @@ impl InvalidTarget {
     pub fn text(&self) -> &str {
         &self.text
     }
-}
 
-impl fmt::Display for InvalidTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, rule } = self;
-        write!(f, "target {text:?}: ")?;
-        match rule {
+    /// What is wrong with it, and what would be right.
+    pub fn rule(&self) -> String {
+        let text = &self.text;
+        match self.rule {
             Rule::NoPort => {
-                let host = text.trim_end_matches(':');
-                write!(f, "has no port; write \"{}:443\" ", host.escape_debug())?;
-                f.write_str("with the port the server listens on")
+                let host = text.trim_end_matches(':').escape_debug();
+                format!("has no port; write \"{host}:443\" with the port the server listens on")
             }
             Rule::DnsSlashes => {
-                let name = text.trim_start_matches("dns:").trim_start_matches('/');
-                write!(f, "write \"dns:///{}\", with three slashes", name.escape_debug())
+                let name = text.trim_start_matches("dns:").trim_start_matches('/').escape_debug();
+                format!("write \"dns:///{name}\", with three slashes")
             }
-            rule => f.write_str(rule.says()),
+            rule => rule.says().to_owned(),
         }
     }
 }
 
+impl fmt::Display for InvalidTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "target {:?}: {}", self.text, self.rule())
+    }
+}
+
 impl Error for InvalidTarget {}
+
+/// So that a target that was read already is taken wherever one is read.
+impl From<Infallible> for InvalidTarget {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
 
 impl Rule {
     const fn says(self) -> &'static str {

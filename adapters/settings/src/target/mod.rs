@@ -29,7 +29,7 @@ pub use invalid::InvalidTarget;
 /// brought into one form (lower case, short addresses), so that equal targets are equal.
 ///
 /// ```
-/// use evenkeel_tonic::target::TargetName;
+/// use evenkeel_settings::target::TargetName;
 ///
 /// let target: TargetName = "dns:///Orders.Internal:50051".parse()?;
 /// assert_eq!(target.to_string(), "dns:///orders.internal:50051");
@@ -39,10 +39,9 @@ pub use invalid::InvalidTarget;
 ///     refused.to_string(),
 ///     "target \"orders\": has no port; write \"orders:443\" with the port the server listens on",
 /// );
-/// # Ok::<_, evenkeel_tonic::target::InvalidTarget>(())
+/// # Ok::<_, evenkeel_settings::target::InvalidTarget>(())
 /// ```
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
 pub enum TargetName {
     /// One place: a name or an address, and a port.
     Address {

@@ -1,0 +1,115 @@
+//! Absurd scenarios end in a clear message, and soon.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A file that is gone afterwards.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str, text: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("evenkeel-{}-{name}", std::process::id()));
+        std::fs::File::create(&path).unwrap().write_all(text).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn evenkeel(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap()
+}
+
+/// The message with which a scenario is refused.
+fn refusal(name: &str, text: &str) -> String {
+    let file = Temporary::new(name, text.as_bytes());
+    let output = evenkeel(&["simulate", file.0.to_str().unwrap(), "--quick"]);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn absurd_scenarios_are_refused_in_words() {
+    for (name, text, words) in [
+        ("zero.toml", "[server]\nworkers = 0", "server.workers: must be from 1"),
+        ("million.toml", "[fleet]\nrate = 1e6\n", "lower the rate or shorten the run"),
+        ("rate.toml", "[fleet]\nrate = -1.0\n", "above zero"),
+        ("nan.toml", "[fleet]\nrate = nan\n", "above zero"),
+        ("infinite.toml", "[fleet]\nrate = inf\n", "above zero"),
+        ("negative.toml", "[fault]\nlength = \"-3s\"", "is not a span"),
+        ("endless.toml", "end = \"9000h\"", "at most 30 days"),
+        ("never.toml", "end = \"0s\"", "longer than zero"),
+        ("unit.toml", "[server]\nservice = 10", "a span of time with its unit"),
+        ("unknown.toml", "[server]\nworker = 10", "unknown field `worker`"),
+        ("section.toml", "[fleets]\n", "unknown field `fleets`"),
+        ("preset.toml", "policy = \"stedy\"", "presets are steady,"),
+        ("file.toml", "policy = \"no/such.toml\"", "no/such.toml"),
+        ("both.toml", "[fleet]\nrate = 1.0\nthink = \"1s\"", "one of the two must go"),
+        ("brownout.toml", "[fault]\nkind = \"brownout\"", "needs it"),
+        ("full.toml", "[fault]\nkind = \"brownout\"\ncapacity = 1.0", "above 0 and below 1"),
+        ("share.toml", "[fault]\nkind = \"partial\"\nshare = 2.0", "from 0 to 1"),
+        ("seeds.toml", "seeds = 0", "seeds: must be from 1"),
+        ("clients.toml", "[fleet]\nclients = 0", "fleet.clients"),
+        ("layers.toml", "[fleet]\nlayers = 9", "fleet.layers"),
+        ("sigma.toml", "[server]\nsigma = 1.0", "belongs to law"),
+        ("toml.toml", "policy = = 3", "TOML parse error"),
+    ] {
+        let message = refusal(name, text);
+        assert!(message.contains(words), "{text}: {message}");
+    }
+}
+
+#[test]
+fn a_file_of_a_hundred_megabytes_is_not_read() {
+    let file = Temporary::new("large.toml", b"# ");
+    std::fs::OpenOptions::new().write(true).open(&file.0).unwrap().set_len(100 << 20).unwrap();
+    for command in ["simulate", "check", "explain"] {
+        let output = evenkeel(&[command, file.0.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("larger than 1 MiB"));
+    }
+}
+
+#[test]
+fn what_is_no_text_is_said_to_be_none() {
+    let file = Temporary::new("binary.toml", &[0xff, 0xfe, 0]);
+    let output = evenkeel(&["simulate", file.0.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not text in UTF-8"));
+    let output = evenkeel(&["simulate", "/no/such/file.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn assertions_decide_the_exit_status() {
+    let scenario = "end = \"20s\"\n[fault]\nkind = \"fail-fast\"\nstart = \"2s\"\nlength = \"2s\"";
+    let file = Temporary::new("small.toml", scenario.as_bytes());
+    let path = file.0.to_str().unwrap();
+    let check = |assertion: &str| {
+        let arguments =
+            ["check", "no-retry", "--scenario", path, "--seeds", "1", "--assert", assertion];
+        evenkeel(&arguments).status.code()
+    };
+    assert_eq!(check("recover.p95 < 60s"), Some(0));
+    assert_eq!(check("attempts.max > 1"), Some(1));
+    assert_eq!(check("success.during >= 50%"), Some(1));
+    for wrong in ["recover.p96 < 60s", "never", "never == x", "recover.p95 < 60 parsecs"] {
+        assert_eq!(check(wrong), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn a_call_is_explained_step_by_step() {
+    let output = evenkeel(&["explain", "kit", "--fail", "UNAVAILABLE,UNAVAILABLE,OK"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(text.contains("the end after 3 attempts: it succeeded"), "{text}");
+    assert!(!evenkeel(&["explain", "kit", "--fail", "MAYBE"]).status.success());
+    let policy = Temporary::new("wrong.toml", b"[retry]\nmax_attempts = 0\n");
+    let output = evenkeel(&["explain", policy.0.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("max_attempts"));
+}

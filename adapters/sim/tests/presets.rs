@@ -1,0 +1,77 @@
+//! A preset is the same three times: as constants, as its file, and as its file is read.
+
+use std::path::Path;
+
+use evenkeel_sim::presets::{PRESETS, named};
+use evenkeel_sim::spec::Spec;
+use evenkeel_sim::{FaultKind, Scenario, ScenarioFile, read_policy};
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/presets"))
+}
+
+#[test]
+fn every_preset_has_its_file() {
+    for preset in &PRESETS {
+        let file = folder().join(format!("{}.toml", preset.name));
+        let known = format!("# {}\n{}", preset.about, preset.spec.to_toml());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), known, "{}", preset.name);
+    }
+    assert_eq!(std::fs::read_dir(folder()).unwrap().count(), PRESETS.len());
+}
+
+#[test]
+fn a_preset_s_file_is_read_as_the_preset() {
+    for preset in &PRESETS {
+        let read = read_policy(&format!("{}.toml", preset.name), folder()).unwrap();
+        // No cap on open times is said in two ways, a microsecond apart after 8.9 years.
+        let shown = |policy| format!("{policy:?}").replace("281474976710656", "281474976710655");
+        let (read, known) = (shown(read.policy), shown(preset.policy()));
+        assert_eq!(read, known, "{}", preset.name);
+    }
+}
+
+#[test]
+fn a_scenario_survives_being_written() {
+    for kind in [
+        FaultKind::Stall,
+        FaultKind::Brownout { capacity: 0.25 },
+        FaultKind::Partial { share: 0.5 },
+        FaultKind::Restart { setup: evenkeel_core::Micros::from_millis(70) },
+    ] {
+        let scenario = Scenario::outage(kind);
+        let read = ScenarioFile::parse(&scenario.to_toml("naive"), Path::new("")).unwrap();
+        assert_eq!((read.scenario, read.policy.name.as_str()), (scenario, "naive"));
+    }
+}
+
+#[test]
+fn a_grpc_service_config_is_a_policy() {
+    let json = r#"{
+        "methodConfig": [{
+            "name": [{}],
+            "timeout": "2s",
+            "retryPolicy": {
+                "maxAttempts": 4, "initialBackoff": "0.1s", "maxBackoff": "1s",
+                "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]
+            }
+        }],
+        "retryThrottling": { "maxTokens": 10, "tokenRatio": 0.1 }
+    }"#;
+    let path = std::env::temp_dir().join(format!("evenkeel-{}.json", std::process::id()));
+    std::fs::write(&path, json).unwrap();
+    let read = read_policy(path.to_str().unwrap(), Path::new(""));
+    std::fs::remove_file(&path).unwrap();
+    let policy = read.unwrap().policy;
+    assert_eq!(policy.attempts(), 4);
+    assert_eq!(policy.call.timeout().to_string(), "2.00s");
+    let known = named("grpc-a6").unwrap().policy().budget;
+    assert_eq!(format!("{:?}", policy.budget), format!("{known:?}"));
+}
+
+#[test]
+fn what_the_core_refuses_a_spec_refuses() {
+    let mut spec = Spec::NO_RETRY;
+    spec.retry.max_attempts = 0;
+    assert_eq!(spec.policy().unwrap_err().field(), "retry.max_attempts");
+}

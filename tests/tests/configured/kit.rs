@@ -1,0 +1,180 @@
+//! A whole client out of a settings file: its members, how they are chosen and reached, and who
+//! asks after their health.
+
+use core::time::Duration;
+
+use evenkeel_settings::Settings;
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Seen};
+use evenkeel_tonic::{BuildError, Kit, KitBuilder, Pool};
+use tonic::Code;
+
+use crate::lab::{ECHO, fails};
+
+const CHECK: &str = "/grpc.health.v1.Health/Check";
+const WATCH: &str = "/grpc.health.v1.Health/Watch";
+
+/// Two members on a network of memory, which answer with their names.
+struct World {
+    net: Network,
+    peers: [Peer; 2],
+}
+
+impl World {
+    fn new() -> Self {
+        Self::answering(|name, _| Reply::ok(name))
+    }
+
+    fn answering(rule: fn(&'static str, &Seen) -> Reply) -> Self {
+        let net = Network::new();
+        let peers =
+            ["a", "b"].map(|name| Peer::answering(move |seen| rule(name, seen)).listen(&net, name));
+        Self { net, peers }
+    }
+
+    fn kit(&self, file: &str) -> Kit {
+        let dialled = Pool::builder().connector(self.net.dialer());
+        let kit = Kit::builder("lab").pool(dialled).settings(&settings(file)).unwrap();
+        kit.build().unwrap()
+    }
+}
+
+fn settings(file: &str) -> Settings {
+    let targets = "[channel]\ninsecure = true\ntargets = [\"a:1\", \"b:1\"]\n";
+    Settings::from_toml(&format!("{targets}{file}")).unwrap()
+}
+
+/// Who answered so many calls; `!` where nobody did.
+async fn calls(kit: &Kit, count: usize) -> String {
+    let mut answers = String::new();
+    for _ in 0..count {
+        let answer = RawClient::of(ECHO, kit.channel()).unary("ping").await;
+        let answer = answer.map(|answer| String::from_utf8(answer.into_inner().into()).unwrap());
+        answers.push_str(answer.as_deref().unwrap_or("!"));
+    }
+    answers
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_and_strategy_are_the_files() {
+    let world = World::new();
+    let kit = world.kit("");
+    assert_eq!(kit.members(), ["a:1", "b:1"]);
+    assert_eq!(calls(&kit, 4).await, "abab");
+    let weighted = "[balancing]\nstrategy = \"weighted\"\nweights = { \"A:1\" = 0, \"b:1\" = 0.5 }";
+    assert_eq!(calls(&world.kit(weighted), 5).await, "bbbbb");
+    assert!(kit.health().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_policies_of_calls_come_with_it() {
+    let world = World::answering(|_, _| fails(Code::Unavailable));
+    let kit = world.kit(
+        "[retry]\nmax_attempts = 4\njitter = \"none\"\n[balancing]\nquarantine = \"0s\"\n\
+         [throttle]\n[breaker]\n",
+    );
+    assert_eq!(calls(&kit, 1).await, "!");
+    assert_eq!(world.peers.each_ref().map(Peer::count), [2, 2]);
+    assert_eq!(kit.throttle_millitokens(), Some(7_000));
+    assert_eq!(kit.circuit_breaker_states().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_quarantine_is_as_long_as_the_file_says() {
+    for (quarantine, answers) in [("0s", "!ba ba"), ("2s", "!bb ab"), ("10s", "!bb bb")] {
+        let world = World::new();
+        world.peers[0].replace([fails(Code::Unavailable), Reply::ok("a")]);
+        let kit = world.kit(&format!("[balancing]\nquarantine = \"{quarantine}\""));
+        let before = calls(&kit, 3).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let seen = format!("{before} {}", calls(&kit, 2).await);
+        assert_eq!(seen, answers, "{quarantine}");
+    }
+}
+
+/// `SERVING` from `b` alone.
+fn only_b(name: &'static str, seen: &Seen) -> Reply {
+    let serving: &[u8] = if name == "b" { &[8, 1] } else { &[8, 2] };
+    match &*seen.path {
+        CHECK => Reply::ok(serving.to_vec()),
+        WATCH => Reply::headers().message(serving.to_vec()).wait(Duration::from_secs(3_600)),
+        _ => Reply::ok(name),
+    }
+}
+
+fn asked(peer: &Peer, path: &str) -> usize {
+    peer.requests().iter().filter(|seen| seen.path == path).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn health_is_asked_for_as_the_file_says() {
+    let world = World::answering(only_b);
+    let kit = world.kit("[health]\ncheck_interval = \"1s\"\nservice = \"orders\"");
+    assert!(kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(calls(&kit, 4).await, "bbbb");
+    let before = asked(&world.peers[1], CHECK);
+    tokio::time::sleep(Duration::from_millis(10_500)).await;
+    let checks = asked(&world.peers[1], CHECK) - before;
+    assert!((10..=11).contains(&checks), "{checks}");
+    let requests = world.peers[1].requests();
+    let check = requests.iter().find(|seen| seen.path == CHECK).unwrap();
+    assert!(check.messages()[0].ends_with(b"orders"));
+
+    let world = World::answering(only_b);
+    let kit = world.kit("[health]\nmode = \"watch\"");
+    assert!(kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(calls(&kit, 2).await, "bb");
+    assert_eq!(world.peers.each_ref().map(|peer| asked(peer, WATCH)), [1, 1]);
+    assert_eq!(world.peers.each_ref().map(|peer| asked(peer, CHECK)), [0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_when_the_file_says() {
+    for (idle, connections) in [("\"1s\"", 2), ("\"none\"", 1), ("\"1h\"", 1)] {
+        let world = World::new();
+        let targets = "[channel]\ninsecure = true\ntargets = [\"a:1\"]\n";
+        let settings = Settings::from_toml(&format!("{targets}idle_timeout = {idle}")).unwrap();
+        let pool = Pool::builder().connector(world.net.dialer());
+        let kit = Kit::builder("lab").pool(pool).settings(&settings).unwrap().build().unwrap();
+        calls(&kit, 1).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(calls(&kit, 1).await, "a");
+        assert_eq!(world.peers[0].connections(), connections, "{idle}");
+    }
+}
+
+fn refused(file: &str) -> String {
+    let settings = Settings::from_toml(file).unwrap();
+    let refused: Result<KitBuilder, BuildError> = Kit::builder("lab").settings(&settings);
+    refused.expect_err(file).to_string()
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_refused_by_their_path() {
+    let said = refused("[channel]\ntls = { ca_file = \"/nowhere/ca.pem\" }");
+    assert!(
+        said.starts_with("channel.tls.ca_file: \"/nowhere/ca.pem\" cannot be read: "),
+        "{said}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = folder.path().join("client.pem");
+    std::fs::write(&certificate, "anything").unwrap();
+    let said = refused(&format!(
+        "[channel.tls]\ncert_file = {certificate:?}\nkey_file = \"/nowhere/client.key\""
+    ));
+    assert!(said.starts_with("channel.tls.key_file: \"/nowhere/client.key\""), "{said}");
+}
+
+/// Every section there is, at its defaults.
+#[tokio::test(start_paused = true)]
+async fn the_example_file_is_a_whole_client() {
+    let file = evenkeel_settings::reference::example();
+    let file = file.replace("insecure = false", "insecure = true\ntargets = [\"a:1\", \"b:1\"]");
+    // With certificates it would not be insecure.
+    let file = file.split("\n[channel.tls]").next().unwrap();
+    let world = World::answering(only_b);
+    let pool = Pool::builder().connector(world.net.dialer());
+    let settings = Settings::from_toml(file).unwrap();
+    let kit = Kit::builder("lab").pool(pool).settings(&settings).unwrap().build().unwrap();
+    assert!(kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(calls(&kit, 3).await, "bbb");
+}
