@@ -59,13 +59,14 @@
 //!
 //! # Map
 //!
-//! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
-//! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
-//! (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder` (by calls, by a settings file, by a service config), `upstream` (the
-//! core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling), [`target`] (how
-//! one is written down), [`pool`] (which there are, and whose turn it is), [`health`] (which are
-//! well), [`kit`] (all of it together), `server` (the layer), `observe` (what is told of calls).
+//! `service` and `incoming` (what is settled before the first attempt), `future` (the healthy call,
+//! without a box), `drive` (the loop after a first failure), `flow` (the machine and what was said
+//! last), `attempt` (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages`
+//! (bodies), `settings` and `builder` (by calls, by a settings file, by a service config), `upstream`
+//! (the core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling),
+//! [`target`] (how one is written down), [`pool`] (which there are, and whose turn it is),
+//! [`health`] (which are well), [`kit`] (all of it together), `server` (the layer), `observe` (what
+//! is told of calls).
 //!
 //! # Features
 //!
@@ -96,6 +97,7 @@ mod error;
 mod flow;
 mod future;
 mod held;
+mod incoming;
 mod manual;
 mod messages;
 mod method;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use evenkeel_tokio::core::{Call, Clock, Deadline, Instant, Micros};
 use evenkeel_tokio::{Driven, TokioClock, current_budget, fresh_seed, trim};
 use http::{Request, Response};
+use tonic::Status;
 use tonic::body::Body;
-use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
@@ -17,14 +17,15 @@ use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
+use crate::incoming::{callers_deadline, method_path};
 use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
-use crate::warn::{Given, Warning};
-use crate::wire::timeout::{self, Timeout};
+use crate::warn::Warning;
+use crate::wire::timeout;
 use crate::{CallOptions, Snapshots};
 
 /// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
@@ -267,41 +268,6 @@ fn is_idle(method: &Method, request: &Request<Body>) -> bool {
         && current_budget().is_none()
         && !request.headers().contains_key(timeout::GRPC_TIMEOUT)
         && request.extensions().get::<CallOptions>().is_none()
-}
-
-/// The full name of the method. A client with an origin has a prefix in its path, which the
-/// generated code's own name does not.
-fn method_path(request: &Request<Body>) -> &str {
-    let path = request.uri().path();
-    let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
-    let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
-    let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
-    let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));
-    // A layer above may have changed the path under the extension. The path is what is called.
-    prefix.and_then(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
-}
-
-/// Takes the caller's own timeout out of the request: each attempt gets what is left.
-fn callers_deadline(now: Instant, request: &mut Request<Body>, warned: &Given) -> Deadline {
-    let timeout = timeout::read(request.headers());
-    match timeout {
-        Timeout::Absent => return Deadline::NONE,
-        Timeout::Malformed | Timeout::Value(_) => {}
-    }
-    request.headers_mut().remove(timeout::GRPC_TIMEOUT);
-    match timeout {
-        Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
-        Timeout::Malformed if warned.first(Warning::MalformedTimeout) => {
-            tracing::warn!(
-                target: "evenkeel",
-                method = request.uri().path(),
-                "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
-                 left out, and the call has the configured timeout alone",
-            );
-            Deadline::NONE
-        }
-        Timeout::Absent | Timeout::Malformed => Deadline::NONE,
-    }
 }
 
 fn budgeted(

@@ -12,6 +12,7 @@ mod breakers;
 mod context;
 mod dashboard;
 mod documented;
+mod ends;
 mod faults;
 mod labels;
 mod numbers;

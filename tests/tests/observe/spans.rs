@@ -1,6 +1,6 @@
 //! The span of a call, its attempts below it, and what happened in them: O1, O2, O4, O6.
 
-use evenkeel_tests::Reply;
+use evenkeel_tests::{Reply, drop_at_every_poll};
 use evenkeel_tonic::MethodKind;
 use tonic::{Code, Status};
 
@@ -142,4 +142,24 @@ async fn without_being_asked_nothing_is_a_span() {
     lab.unary(ECHO).await.unwrap_err();
     lab.call(MethodKind::ServerStreaming).await.unwrap_err();
     assert_eq!(tracer.everything(), "[][]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn o05_the_spans_of_a_call_that_is_dropped_at_any_poll_are_closed() {
+    let tracer = Tracer::begin();
+    let builder = client().spans().retry(retries(3, 100)).breaker(opens_after(50));
+    let lab = Lab::new(builder, [busy(), ok()]);
+    let polls = drop_at_every_poll(
+        || lab.unary(ECHO),
+        async |_| {
+            // The channel's own task lets go of the request a moment later.
+            pass(1).await;
+            let told = tracer.spans("call").into_iter().chain(tracer.spans("attempt"));
+            assert!(told.into_iter().all(|span| span.closed));
+        },
+    );
+    assert!(polls.await > 2);
+    let calls = tracer.spans("call");
+    let cancelled = calls.iter().filter(|call| call.field("status") == Some("cancelled")).count();
+    assert_eq!(cancelled, calls.len() - 1, "all but the last");
 }

@@ -91,7 +91,7 @@ impl Subscriber for Ear {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         let contextual = attributes.is_contextual().then(|| heard.current.last().copied());
-        let parent = attributes.parent().map(Self::place).or(contextual.flatten());
+        let parent = attributes.parent().map(Self::place).or_else(|| contextual.flatten());
         let name = attributes.metadata().name();
         heard.spans.push(Told { name, parent, fields: fields.0, closed: false, references: 1 });
         Id::from_u64(u64::try_from(heard.spans.len()).unwrap())
@@ -111,7 +111,7 @@ impl Subscriber for Ear {
         let mut fields = Fields::default();
         event.record(&mut fields);
         let contextual = event.is_contextual().then(|| heard.current.last().copied());
-        let parent = event.parent().map(Self::place).or(contextual.flatten());
+        let parent = event.parent().map(Self::place).or_else(|| contextual.flatten());
         let name = event.metadata().name();
         heard.events.push(Told { name, parent, fields: fields.0, ..Told::default() });
     }

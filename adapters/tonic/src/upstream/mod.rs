@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{
-    Attempt, CallPolicy, Clock, Deadline, Instant, Permit, Refusal, Report, Target, Transition,
-    Tried, Upstream,
+    Attempt, CallPolicy, Clock, Deadline, Instant, Permit, Refusal, Report, Target, Tried, Upstream,
 };
 use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
-use crate::observe::{Scope, Seen};
+use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
 
 mod pooled;
 mod route;
+mod telling;
 
 pub(crate) use route::Route;
 
@@ -77,30 +77,6 @@ impl<S> MethodUpstream<S> {
             Route::Pool(pool) => Way::Pool(Pooled::new(pool)),
         };
         Self { settings, method, retries, way, seen: None, deadline: Deadline::NONE }
-    }
-
-    /// With the record of this call, which must be over by `deadline`.
-    pub(crate) fn seen_by(mut self, seen: Option<Box<Seen>>, deadline: Deadline) -> Self {
-        (self.seen, self.deadline) = (seen, deadline);
-        self
-    }
-
-    /// The record of the call.
-    pub(crate) const fn seen(&self) -> Option<&Seen> {
-        match &self.seen {
-            Some(seen) => Some(seen),
-            None => None,
-        }
-    }
-
-    /// The record of the call, to tell it how it ended.
-    pub(crate) const fn take_seen(&mut self) -> Option<Box<Seen>> {
-        self.seen.take()
-    }
-
-    /// The span `attempt` is made in.
-    pub(crate) fn scope(&self, attempt: &Attempt) -> Scope {
-        self.seen.as_ref().map_or(Scope::NONE, |seen| seen.scope(attempt))
     }
 
     pub(crate) const fn settings(&self) -> &Arc<Settings> {
@@ -184,17 +160,6 @@ impl<S> MethodUpstream<S> {
         }
     }
 
-    fn tell(&self, target: Target, transition: Option<Transition>) {
-        let Some(transition) = transition else { return };
-        if let (Some(view), Some(breaker)) = (&self.method.view, self.breaker(target)) {
-            view.turned(self.called(target), transition, breaker);
-        }
-        match &self.seen {
-            Some(seen) => seen.within(|| self.say(target, transition)),
-            None => self.say(target, transition),
-        }
-    }
-
     /// A target for the next attempt, whose breaker gives leave.
     fn choose(
         &mut self,
@@ -215,50 +180,6 @@ impl<S> MethodUpstream<S> {
         };
         self.tell(granted.0, granted.1.transition());
         Ok(granted)
-    }
-
-    /// Tells the call's record whether an attempt goes out.
-    fn look_at(&mut self, now: Instant, admitted: &Result<(Target, Permit), Refusal>) {
-        match admitted {
-            Ok((target, _)) => {
-                if let Some(mut seen) = self.seen.take() {
-                    seen.started(now, self.deadline, *target, self.called(*target));
-                    self.seen = Some(seen);
-                }
-            }
-            Err(Refusal::CircuitOpen { .. }) => {
-                if let Some(view) = &self.method.view {
-                    view.refused(self.refused_by());
-                }
-            }
-            Err(Refusal::NoTarget) => {}
-        }
-    }
-
-    /// What `target` is called, while an attempt is at it.
-    fn called(&self, target: Target) -> &Arc<str> {
-        match &self.way {
-            Way::One { .. } => &self.settings.target,
-            Way::Pool(pooled) => {
-                pooled.member(target).map_or(&self.settings.target, |member| &member.name)
-            }
-        }
-    }
-
-    fn say(&self, target: Target, transition: Transition) {
-        let (upstream, method) = (&*self.settings.target, &*self.method.path);
-        let state = transition.state().name();
-        match &self.way {
-            Way::One { .. } => {
-                tracing::info!(target: "evenkeel", upstream, method, state, "circuit breaker");
-            }
-            Way::Pool(pooled) => {
-                let member = pooled.member(target).map_or("", |member| &member.name);
-                tracing::info!(
-                    target: "evenkeel", upstream, member, method, state, "circuit breaker",
-                );
-            }
-        }
     }
 }
 
@@ -310,9 +231,7 @@ impl<S> Upstream for MethodUpstream<S> {
         if let Some(throttle) = &self.settings.throttle {
             throttle.record(report, self.method.policy.retry().codes());
         }
-        if let Some(seen) = &mut self.seen {
-            seen.ended(now, target, report);
-        }
+        self.look_back(now, target, report);
         if let Way::Pool(pooled) = &mut self.way {
             pooled.record(now, target, report);
         }
@@ -320,9 +239,7 @@ impl<S> Upstream for MethodUpstream<S> {
 
     fn retry_allowed(&mut self, _now: Instant) -> bool {
         let allowed = self.settings.throttle.as_ref().is_none_or(SharedThrottle::allow);
-        if let Some(seen) = self.seen.as_ref().filter(|_| !allowed) {
-            seen.throttled();
-        }
+        self.look_at_throttle(allowed);
         allowed
     }
 
