@@ -80,3 +80,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/observability.md")]
 pub struct Observability;
+
+/// The guide's examples, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide.md")]
+pub struct Guide;

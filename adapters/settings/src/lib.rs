@@ -80,6 +80,7 @@ mod writer;
 pub use error::{Place, Problem, SettingsError};
 pub use evenkeel_core as core;
 pub use method::{MethodPattern, NotAPattern};
+pub use names::path_of;
 pub use section::{
     Balancing, Breaker, BreakerRule, Budget, Channel, Commit, Health, HealthMode, Hedging, Retry,
     Throttling, Timeout, Tls, WaitForReady,

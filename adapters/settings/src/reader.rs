@@ -77,7 +77,7 @@ fn refuse_together(
     entries: &[Entry<'_>],
     faults: &mut Faults<'_>,
 ) {
-    let path = path_of(invalid.field());
+    let path = path_of(invalid);
     let key = path.rsplit_once('.').map_or(path, |(_, key)| key);
     let rule = rule_of(invalid);
     faults.within(key, |faults| match entries.iter().find(|entry| entry.name == key) {

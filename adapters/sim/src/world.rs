@@ -11,9 +11,8 @@ use crate::clients::Clients;
 use crate::record::Run;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
-use crate::summary::recovery;
 use crate::tally::Tally;
-use crate::{Batch, Chance, Policy, Summary, Unfit};
+use crate::{Chance, Policy};
 
 /// What can happen. Eight bytes: with its time sixteen, and there are millions.
 #[derive(Clone, Copy, Debug)]
@@ -57,87 +56,8 @@ pub(crate) enum Message {
     Request(Job),
 }
 
-/// Runs `scenario` with every client under `policy`; the same seed gives the same record on every
-/// platform.
-///
-/// # Errors
-///
-/// Refuses what [`Scenario::check`] refuses.
-///
-/// ```
-/// use evenkeel_sim::{FaultKind, Policy, Scenario, run};
-///
-/// let mut scenario = Scenario::outage(FaultKind::FailFast);
-/// scenario.end = evenkeel_core::Micros::from_millis(40_000);
-/// let record = run(&scenario, &Policy::NO_RETRY, 11)?;
-/// assert!(record.seconds[10].goodput > 600); // before the fault
-/// assert_eq!(record.seconds[35].goodput, 0); // in it
-/// # Ok::<(), evenkeel_sim::Unfit>(())
-/// ```
-pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Run, Unfit> {
-    scenario.check()?;
-    let mut world = World::new(scenario, policy, seed);
-    world.begin();
-    let end = scenario.end.as_micros();
-    let mut events = 0;
-    let mut cut_short = false;
-    while let Some((at, event)) = world.agenda.pop() {
-        if at >= end {
-            break;
-        }
-        if events == scenario.max_events {
-            cut_short = true;
-            break;
-        }
-        events += 1;
-        world.now = at;
-        world.happen(event);
-    }
-    Ok(world.finish(seed, events, cut_short))
-}
-
-/// Runs `scenario` once for each of `seeds`.
-///
-/// # Errors
-///
-/// Refuses what [`Scenario::check`] refuses.
-pub fn batch(scenario: &Scenario, policy: &Policy, seeds: &[u64]) -> Result<Batch, Unfit> {
-    let one = |seed: &u64| Ok(Summary::of(&run(scenario, policy, *seed)?, scenario));
-    Ok(Batch { runs: seeds.iter().map(one).collect::<Result<_, Unfit>>()? })
-}
-
-/// Like [`run`], but only until the fleet has recovered: the [`Summary::recovery`] of the run.
-///
-/// # Errors
-///
-/// Refuses what [`Scenario::check`] refuses.
-pub fn recovery_time(
-    scenario: &Scenario,
-    policy: &Policy,
-    seed: u64,
-) -> Result<Option<u32>, Unfit> {
-    scenario.check()?;
-    let mut world = World::new(scenario, policy, seed);
-    world.begin();
-    let end = scenario.end.as_micros();
-    let over = scenario.fault_end().as_micros().div_ceil(SECOND);
-    while let Some((at, event)) = world.agenda.pop() {
-        if at >= end {
-            break;
-        }
-        world.now = at;
-        world.happen(event);
-        if matches!(event, Event::Second)
-            && let Some(seconds) = recovery(world.tally.seconds_before(at), over as usize)
-        {
-            return Ok(Some(seconds));
-        }
-    }
-    Ok(recovery(world.tally.seconds_before(end), over as usize))
-}
-
 impl<'a> World<'a> {
-    fn new(scenario: &'a Scenario, policy: &'a Policy, seed: u64) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, policy: &'a Policy, seed: u64) -> Self {
         let fleet = &scenario.fleet;
         let clients = fleet.clients as usize * usize::from(fleet.layers);
         Self {
@@ -154,7 +74,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         let fault = &self.scenario.fault;
         if !matches!(fault.kind, FaultKind::None) && !fault.length.is_zero() {
             self.agenda.push(fault.start.as_micros(), Event::BreakDown);
@@ -171,7 +91,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    pub(crate) fn happen(&mut self, event: Event) {
         match event {
             Event::Wake(slot) => self.wake(slot),
             Event::Done(worker) => {
@@ -284,7 +204,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn finish(mut self, seed: u64, events: u64, cut_short: bool) -> Run {
+    pub(crate) fn finish(mut self, seed: u64, events: u64, cut_short: bool) -> Run {
         if !cut_short {
             self.now = self.scenario.end.as_micros();
             self.close_second();
@@ -298,4 +218,4 @@ impl<'a> World<'a> {
     }
 }
 
-const SECOND: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000_000;

@@ -75,3 +75,13 @@ fn what_the_core_refuses_a_spec_refuses() {
     spec.retry.max_attempts = 0;
     assert_eq!(spec.policy().unwrap_err().field(), "retry.max_attempts");
 }
+
+#[test]
+fn the_scenario_of_the_guide_is_one() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulate.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let example = guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = example.unwrap().replace("policy.toml", "steady");
+    let read = ScenarioFile::parse(&example, Path::new("")).unwrap();
+    assert_eq!((read.scenario.capacity(), read.seeds().len()), (2_000.0, 10));
+}

@@ -12,7 +12,9 @@ mod keyed;
 mod layers;
 mod plain;
 mod report;
+mod room;
 mod shared;
+mod targets;
 mod threads;
 
 #[path = "../../cost/allocations.rs"]
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         shared::groups(),
         threads::groups(),
         keyed::groups(),
+        targets::groups(),
         delays::groups(),
         layers::groups(),
     ]
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Some(order) => order.carry_out(&groups),
         None => {
             report::print(&groups);
+            room::print();
             ExitCode::SUCCESS
         }
     }

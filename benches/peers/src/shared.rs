@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use evenkeel_core::{BreakerPolicy, Clock, Deadline, Instant, Micros, TimeWindow, Verdict};
 use evenkeel_std::{SharedBreaker, StdClock};
-use failsafe::{CircuitBreaker as _, backoff, failure_policy};
+use failsafe::failure_policy::ConsecutiveFailures;
+use failsafe::{CircuitBreaker as _, StateMachine, backoff, failure_policy};
 use recloser::Recloser;
 
 use crate::case::{Case, Group};
@@ -105,7 +106,9 @@ pub(crate) fn succeed<T: evenkeel_core::Trip>(
     }
 }
 
-pub(crate) fn failsafe_in_a_row() -> impl failsafe::CircuitBreaker + Send + Sync {
+pub(crate) type InARow = StateMachine<ConsecutiveFailures<backoff::Constant>, ()>;
+
+pub(crate) fn failsafe_in_a_row() -> InARow {
     let rule = failure_policy::consecutive_failures(5, backoff::constant(MINUTE));
     failsafe::Config::new().failure_policy(rule).build()
 }

@@ -145,10 +145,10 @@ impl<T: Trip> Upstream for Single<'_, T> {
     }
 
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
-        if let Some((breaker, policy)) = &mut self.breaker {
-            if let Some(changed) = breaker.record(now, permit, policy.verdict(report), policy) {
-                self.changed = Some(changed);
-            }
+        if let Some((breaker, policy)) = &mut self.breaker
+            && let Some(changed) = breaker.record(now, permit, policy.verdict(report), policy)
+        {
+            self.changed = Some(changed);
         }
         if let Some(tokens) = &mut self.throttle {
             tokens.record(report, self.policy.retry().codes());

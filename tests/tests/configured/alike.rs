@@ -3,13 +3,14 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use evenkeel_tests::Reply;
+use bytes::Bytes;
+use evenkeel_tests::{RawClient, Reply, drain};
 use evenkeel_tokio::{Budget, TokioClock, with_budget};
 use evenkeel_tonic::core::{BudgetPolicy, Clock, Instant};
 use evenkeel_tonic::{Builder, CircuitOpen, cause};
-use tonic::Code;
+use tonic::{Code, Request, Status};
 
-use crate::lab::{CHARGE, ECHO, Lab, PUT, busy, fails, ok};
+use crate::lab::{CHARGE, ECHO, EXPORT, Lab, PUT, busy, fails, ok};
 use crate::sources::{as_far_as_a_service_config_goes, complete};
 
 /// Everything that differs if any setting does, and that no chance plays a part in.
@@ -86,6 +87,45 @@ fn asks_for(millis: u32) -> Reply {
     busy().header("grpc-retry-pushback-ms", millis.to_string())
 }
 
+/// What is kept: requests for another attempt, breakers for another call, and what is left out of
+/// either.
+async fn what_is_kept(builder: fn() -> Builder) -> Vec<String> {
+    let mut seen = Vec::new();
+    for length in [1_000, 2_000] {
+        let lab = Lab::new(builder(), [busy()]);
+        let request = Request::new(Bytes::from(vec![0; length]));
+        RawClient::of(ECHO, lab.service.clone()).unary(request).await.unwrap_err();
+        seen.push(format!("{length} bytes: {}", lab.requests()));
+    }
+    let broken = Reply::headers().message("1").end(Status::unavailable("gone"));
+    let lab = Lab::new(builder(), [broken, ok()]);
+    let stream = RawClient::of(EXPORT, lab.service.clone()).server_streaming("all").await.unwrap();
+    seen.push(format!("{:?} {}", drain(stream.into_inner()).await.0, lab.requests()));
+    // Headers, and a failure in the trailers.
+    let lab = Lab::new(builder(), [Reply::headers().end(Status::unavailable("late")), ok()]);
+    seen.push(format!("late: {:?} {}", lab.code(ECHO).await, lab.requests()));
+    // Slices of 200 ms that our own deadline ends, and of 400.
+    for left in [200, 400] {
+        let lab = Lab::new(builder(), [Reply::hang()]);
+        let mut request = Request::new("ping");
+        request.set_timeout(Duration::from_millis(left));
+        RawClient::of(ECHO, lab.service.clone()).unary(request).await.unwrap_err();
+        let states = lab.service.circuit_breaker_states();
+        seen.push(format!("{left} ms: {}", states["lab"][ECHO].failures));
+    }
+    // Three methods in a table for two, and what is left after two idle minutes.
+    let lab = Lab::new(builder(), [ok()]);
+    for method in [ECHO, PUT, CHARGE] {
+        lab.call(method).await.unwrap();
+    }
+    let known = || lab.service.circuit_breaker_states()["lab"].keys().cloned().collect::<Vec<_>>();
+    seen.push(format!("{:?}", known()));
+    tokio::time::sleep(Duration::from_secs(121)).await;
+    lab.call(ECHO).await.unwrap();
+    seen.push(format!("{:?}", known()));
+    seen
+}
+
 fn took(began: Instant) -> Duration {
     TokioClock.now().since(began).as_duration()
 }
@@ -95,9 +135,11 @@ async fn every_source_makes_the_same_client() {
     let mut sources = complete().into_iter();
     let (_, by_hand) = sources.next().unwrap();
     let (counted, timed) = (what_is_counted(by_hand).await, what_is_timed(by_hand).await);
+    let kept = what_is_kept(by_hand).await;
     for (name, source) in sources {
         assert_eq!(what_is_counted(source).await, counted, "{name}");
         assert_eq!(what_is_timed(source).await, timed, "{name}");
+        assert_eq!(what_is_kept(source).await, kept, "{name}");
     }
 }
 
@@ -123,4 +165,17 @@ async fn what_is_compared_is_what_the_policy_says() {
     assert!(timed.contains(&"600ms Some(1.4s) 3".to_owned()), "{timed:#?}");
     assert!(timed.contains(&"Unavailable 1".to_owned()), "{timed:#?}");
     assert!(timed.contains(&"open for 10.00s".to_owned()), "{timed:#?}");
+    assert_eq!(
+        what_is_kept(by_hand).await,
+        [
+            "1000 bytes: 4",
+            "2000 bytes: 1",
+            "[b\"1\", b\"pong\"] 2",
+            "late: Unavailable 1",
+            "200 ms: 0",
+            "400 ms: 1",
+            "[\"/lab.v1.Lab/Charge\", \"/lab.v1.Lab/Put\"]",
+            "[\"/lab.v1.Lab/Echo\"]",
+        ]
+    );
 }

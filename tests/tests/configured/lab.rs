@@ -15,6 +15,9 @@ pub(crate) const PUT: &str = "/lab.v1.Lab/Put";
 /// Unary, and may not.
 pub(crate) const CHARGE: &str = "/lab.v1.Lab/Charge";
 
+/// A response stream, and may be executed twice.
+pub(crate) const EXPORT: &str = "/lab.v1.Lab/Export";
+
 /// A client, and the peer it calls.
 pub(crate) struct Lab {
     pub(crate) net: Network,

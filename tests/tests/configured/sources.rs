@@ -9,11 +9,11 @@ use evenkeel_tonic::core::{
 };
 use evenkeel_tonic::{AllowList, Builder, Commit, Resilient};
 
-use crate::lab::{ECHO, PUT};
+use crate::lab::{CHARGE, ECHO, PUT};
 
 /// Two seconds for a call, 1.5 for an attempt, one for `Put`; four attempts, the second after
-/// 100 ms, at `ABORTED` too; `Echo` and `Put` may be repeated, and all but `Put` wait for a
-/// connection; a breaker over the last six calls, of failures and of slow ones.
+/// 100 ms, at `ABORTED` too; `Echo`, `Put` and `Export` may be repeated, and all but `Put` wait for
+/// a connection; two breakers over the last six calls, of failures and of slow ones.
 const TOML: &str = r#"
 [timeout]
 default = "2s"
@@ -33,8 +33,10 @@ max_backoff = "300ms"
 multiplier = 2.0
 jitter = "none"
 codes = ["UNAVAILABLE", "ABORTED"]
-idempotent_methods = ["/lab.v1.Lab/Echo", "Put*"]
+idempotent_methods = ["/lab.v1.Lab/Echo", "Put*", "Exp*"]
 max_hint = "1s"
+retry_streaming = true
+replay_limit = "1KiB"
 commit = "on_headers"
 
 [breaker]
@@ -45,6 +47,9 @@ share = 100
 slow_after = "700ms"
 slow_share = 50
 recovery_timeout = "10s"
+max_methods = 2
+idle_ttl = "1m"
+short_slice = "300ms"
 
 [throttle]
 kind = "grpc"
@@ -63,16 +68,18 @@ const JSON: &str = r#"{
     "retry": {
         "max_attempts": 4, "initial_backoff": "100ms", "max_backoff": "300ms", "multiplier": 2,
         "jitter": "none", "codes": [14, "aborted"], "max_hint": "1s", "commit": "on_headers",
-        "idempotent_methods": ["/lab.v1.Lab/Echo", "Put*"]
+        "idempotent_methods": ["/lab.v1.Lab/Echo", "Put*", "Exp*"], "retry_streaming": true,
+        "replay_limit": 1024
     },
     "breaker": {
         "mode": "count", "window_calls": 6, "min_calls": 6, "share": 100, "slow_after": "700ms",
-        "slow_share": 50, "recovery_timeout": "10s"
+        "slow_share": 50, "recovery_timeout": "10s", "max_methods": 2,
+        "idle_ttl": "60s", "short_slice": "0.3s"
     },
     "throttle": {"kind": "grpc", "max_tokens": 20, "token_ratio": 0.1}
 }"#;
 
-const VARIABLES: [(&str, &str); 23] = [
+const VARIABLES: [(&str, &str); 28] = [
     ("EVENKEEL__TIMEOUT__DEFAULT", "2s"),
     ("EVENKEEL__TIMEOUT__ATTEMPT_TIMEOUT", "1500ms"),
     ("EVENKEEL__TIMEOUT__PER_METHOD", "/lab.v1.Lab/Put=1s"),
@@ -86,7 +93,9 @@ const VARIABLES: [(&str, &str); 23] = [
     ("EVENKEEL__RETRY__CODES", "14,aborted"),
     ("EVENKEEL__RETRY__MAX_HINT", "1s"),
     ("EVENKEEL__RETRY__COMMIT", "on_headers"),
-    ("EVENKEEL__RETRY__IDEMPOTENT_METHODS", "/lab.v1.Lab/Echo,Put*"),
+    ("EVENKEEL__RETRY__IDEMPOTENT_METHODS", "/lab.v1.Lab/Echo, Put*, Exp*"),
+    ("EVENKEEL__RETRY__RETRY_STREAMING", "true"),
+    ("EVENKEEL__RETRY__REPLAY_LIMIT", "1KiB"),
     ("EVENKEEL__BREAKER__MODE", "count"),
     ("EVENKEEL__BREAKER__WINDOW_CALLS", "6"),
     ("EVENKEEL__BREAKER__MIN_CALLS", "6"),
@@ -94,6 +103,9 @@ const VARIABLES: [(&str, &str); 23] = [
     ("EVENKEEL__BREAKER__SLOW_AFTER", "700ms"),
     ("EVENKEEL__BREAKER__SLOW_SHARE", "50"),
     ("EVENKEEL__BREAKER__RECOVERY_TIMEOUT", "10s"),
+    ("EVENKEEL__BREAKER__MAX_METHODS", "2"),
+    ("EVENKEEL__BREAKER__IDLE_TTL", "1m"),
+    ("EVENKEEL__BREAKER__SHORT_SLICE", "300ms"),
     ("EVENKEEL__THROTTLE__KIND", "grpc"),
     ("EVENKEEL__THROTTLE__MAX_TOKENS", "20"),
 ];
@@ -111,7 +123,7 @@ pub(crate) fn complete() -> Vec<Source> {
         Resilient::builder().methods(&METHODS).settings(&settings).unwrap()
     }
     vec![
-        ("builder", || by_hand(exact()).breaker(guard()).throttle(throttle())),
+        ("builder", || by_hand()),
         ("TOML", || of(Settings::from_toml(TOML).unwrap())),
         ("JSON", || of(Settings::from_json(JSON).unwrap())),
         ("environment", || of(Settings::new().with_environment(VARIABLES).unwrap())),
@@ -127,12 +139,12 @@ pub(crate) fn complete() -> Vec<Source> {
     ]
 }
 
-fn by_hand(backoff: Backoff) -> Builder {
+fn by_hand() -> Builder {
     let retry = RetryPolicy::DEFAULT
         .with_max_attempts(4)
         .and_then(|retry| retry.with_max_hint(millis(1_000)))
         .unwrap()
-        .with_backoff(backoff)
+        .with_backoff(exact())
         .with_codes(CodeSet::of(&[Code::Unavailable, Code::Aborted]));
     Resilient::builder()
         .methods(&METHODS)
@@ -141,11 +153,18 @@ fn by_hand(backoff: Backoff) -> Builder {
         .and_then(|builder| builder.method_timeout(PUT, Some(millis(1_000))))
         .and_then(|builder| builder.budget_reserve(millis(200)))
         .and_then(|builder| builder.method_wait_for_ready(PUT, Some(false)))
-        .and_then(|builder| builder.method_wait_for_ready(crate::lab::CHARGE, None))
+        .and_then(|builder| builder.method_wait_for_ready(CHARGE, None))
+        .and_then(|builder| builder.max_methods(2))
+        .and_then(|builder| builder.breaker_idle_ttl(millis(60_000)))
+        .and_then(|builder| builder.short_slice(millis(300)))
         .unwrap()
         .retry(retry)
+        .retry_streaming()
+        .replay_limit(1_024)
         .commit(Commit::OnHeaders)
-        .idempotent(AllowList::new([ECHO, "Put*"]).unwrap())
+        .idempotent(AllowList::new([ECHO, "Put*", "Exp*"]).unwrap())
+        .breaker(guard())
+        .throttle(throttle())
 }
 
 fn exact() -> Backoff {

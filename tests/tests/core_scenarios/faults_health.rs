@@ -88,6 +88,7 @@ fn ejected_five_times() -> (Fleet, OutlierSweep, Vec<u64>) {
     let mut spans = Vec::new();
     while spans.len() < 5 {
         let now = sweep.due();
+        assert!(now < START + ms(3_600_000), "{spans:?} and no more in an hour");
         let failing = fleet.members[0].outlier.until() <= now;
         for (number, member) in fleet.members.iter_mut().enumerate() {
             let bad = number == 0;

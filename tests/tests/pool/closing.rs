@@ -173,6 +173,20 @@ async fn a_close_that_is_dropped_has_closed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_grace_without_end_ends_with_the_last_call() {
+    let mut lab = Lab::new(&["a"], plain());
+    assert!(lab.pool().wait_until_ready(Duration::MAX).await);
+    lab.serve_with("a", [says("done").after(Duration::from_secs(3))]);
+    let close = async {
+        pass(1_000).await;
+        timed(lab.pool().close(Duration::MAX)).await
+    };
+    let (answer, drained) = tokio::join!(lab.call(), close);
+    assert_eq!((answer.unwrap().as_str(), drained), ("done", (true, 2_000)));
+    assert!(lab.pool().close(Duration::MAX).await, "a second time, too");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_grace_is_none() {
     let mut lab = Lab::new(&["a"], plain());
     lab.serve_with("a", [Reply::hang()]);

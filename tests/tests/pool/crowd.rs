@@ -5,49 +5,71 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use evenkeel_core::{BreakerState, OutlierPolicy, Strategy};
-use evenkeel_tests::{RawClient, Reply, drain, drop_at_every_poll};
+use evenkeel_tests::{RawClient, Reply, Stub, drain, drop_at_every_poll};
 use evenkeel_tonic::target::TargetName;
+use evenkeel_tonic::{Pool, Resilient};
 use tonic::Status;
+use tonic::body::Body;
+use tonic::client::GrpcService;
 
 use crate::lab::{
-    CHARGE, ECHO, EXPORT, Lab, busy, opens_after, pass, plain, retrying, says, spread,
+    CHARGE, ECHO, EXPORT, Lab, busy, opens_after, pass, plain, retrying, says, spread, text,
 };
 
 /// A client for each request is how services are written.
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_request_scoped_clients_cost_two_connections() {
+async fn request_scoped_clients_share_two_connections() {
     let lab = Lab::new(&["a", "b"], plain().breaker(opens_after(5)));
-    let mut answers = String::new();
-    let mut alive = Vec::new();
-    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    let mut after_the_first = 0;
-    for turn in 0..10_000 {
-        if turn == 100 {
-            after_the_first = tasks();
-        }
-        let mut client = RawClient::of(ECHO, lab.service.clone());
-        answers.push_str(&crate::lab::text(client.unary("ping").await.unwrap().into_inner()));
-        // Some of them are forgotten somewhere.
-        if turn % 100 == 0 {
-            alive.push(client);
-        }
-    }
-    assert_eq!(answers, "ab".repeat(5_000), "a true rotation");
-    assert_eq!(tasks(), after_the_first, "nobody is left running");
+    let answers = request_scoped(&lab.service, 1_000).await;
+    assert_eq!(answers, "ab".repeat(500), "a true rotation");
     for name in ["a", "b"] {
         assert_eq!((lab.peer(name).connections(), lab.net.dials(name).len()), (1, 1));
     }
-    let states = lab.service.circuit_breaker_states();
+    assert_eq!(lab.pool().in_flight(), 0);
+}
+
+/// The same without a network, where ten thousand take no time.
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_request_scoped_clients_cost_one_breaker_for_each_member() {
+    let stubs = ["a", "b"].map(|name| (name, Stub::canned(says(name))));
+    let builder = plain().breaker(opens_after(5));
+    let service = builder.build_pool(Pool::of(stubs)).unwrap();
+    let answers = request_scoped(&service, 10_000).await;
+    assert_eq!(answers, "ab".repeat(5_000), "a true rotation");
+    let states = service.circuit_breaker_states();
     let breakers: Vec<usize> = states.values().map(|methods| methods.len()).collect();
     assert_eq!(breakers, [1, 1]);
-    assert_eq!(lab.pool().in_flight(), 0);
-    assert_eq!(lab.pool().members().len(), 2);
+    let pool = service.pool().unwrap();
+    assert_eq!((pool.in_flight(), pool.members().len()), (0, 2));
+}
+
+/// What so many clients are answered, each of which lives for one call.
+async fn request_scoped<S>(service: &Resilient<S>, clients: usize) -> String
+where
+    Resilient<S>: GrpcService<Body, ResponseBody = Body> + Clone,
+{
+    let (mut answers, mut forgotten) = (String::new(), Vec::new());
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let mut after_the_first = 0;
+    for turn in 0..clients {
+        if turn == 100 {
+            after_the_first = tasks();
+        }
+        let mut client = RawClient::of(ECHO, service.clone());
+        answers.push_str(&text(client.unary("ping").await.unwrap().into_inner()));
+        // Some of them are forgotten somewhere.
+        if turn % 100 == 0 {
+            forgotten.push(client);
+        }
+    }
+    assert_eq!(tasks(), after_the_first, "nobody is left running");
+    answers
 }
 
 /// Names that are in no table, ever new ones: the table of breakers stays bounded.
 #[tokio::test(start_paused = true)]
 async fn any_number_of_method_names_cost_a_bounded_number_of_breakers() {
-    let builder = evenkeel_tonic::Resilient::builder().breaker(opens_after(5));
+    let builder = Resilient::builder().breaker(opens_after(5));
     let lab = Lab::new(&["a", "b"], builder.max_methods(10).unwrap());
     for turn in 0..500 {
         let path: &'static str = Box::leak(format!("/lab.v1.Lab/M{turn}").into_boxed_str());
@@ -235,8 +257,8 @@ async fn a_caller_that_waits_may_go_away_at_every_poll() {
 fn threads_call_while_the_list_changes_and_the_pool_is_closed() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.worker_threads(4).enable_all().build().unwrap().block_on(async {
-        let stubs = ["a", "b", "c"].map(|name| (name, evenkeel_tests::Stub::new([says(name)])));
-        let pool = evenkeel_tonic::Pool::of(stubs);
+        let stubs = ["a", "b", "c"].map(|name| (name, Stub::new([says(name)])));
+        let pool = Pool::of(stubs);
         let service = retrying(2).breaker(opens_after(5)).build_pool(pool).unwrap();
         let calls = (0..8).map(|_| {
             let service = service.clone();

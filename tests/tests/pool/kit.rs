@@ -14,7 +14,10 @@ use crate::lab::{CHARGE, ECHO, fails, opens_after, pass, plain, pool_of, retryin
 
 async fn call(kit: &Kit) -> String {
     let mut client = RawClient::of(ECHO, kit.channel());
-    client.unary("ping").await.map_or("!".to_owned(), |response| text(response.into_inner()))
+    client
+        .unary("ping")
+        .await
+        .map_or_else(|_| "!".to_owned(), |response| text(response.into_inner()))
 }
 
 async fn calls(kit: &Kit, count: usize) -> String {

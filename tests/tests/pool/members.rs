@@ -133,6 +133,40 @@ async fn a_discovery_that_says_nothing_is_waited_for_until_the_deadline() {
     assert_eq!((text(answer.unwrap().into_inner()).as_str(), took), ("a", 2_000));
 }
 
+/// A discovery may be mistaken; what is kept of it is bounded.
+#[tokio::test(start_paused = true)]
+async fn a_list_without_end_is_cut_off() {
+    let lab = Lab::new(&["a"], plain().breaker(opens_after(5)));
+    let many = (0..).map(|n| format!("m{n}:1").parse().unwrap());
+    lab.pool().set_targets(many);
+    assert_eq!(lab.pool().members().len(), 4_096);
+    // All of them are dark, and a call finds that out in no time.
+    let (failed, took) = crate::lab::timed(lab.call()).await;
+    assert_eq!((failed.unwrap_err().code(), took), (Code::Unavailable, 0));
+    lab.pool().set_targets(targets(&["a"]));
+    assert_eq!(lab.pool().members(), ["a:1"]);
+    assert_eq!(lab.calls(2).await, "aa");
+}
+
+/// Whole fleets that wait for a connection do not wait for each other.
+#[tokio::test(start_paused = true)]
+async fn a_hundred_calls_wait_for_a_fleet_that_is_away() {
+    let names: Vec<String> = (0..50).map(|n| format!("m{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let lab = Lab::new(&names, plain().wait_for_ready(true));
+    names.iter().for_each(|name| lab.kill(name));
+    let calls = futures_util::future::join_all((0..100).map(|_| lab.call()));
+    let peer = lab.peer("m30").clone();
+    lab.net.after(Duration::from_secs(3), move |net| drop(peer.listen(net, "m30")));
+    let (answers, took) = crate::lab::timed(calls).await;
+    assert!(answers.iter().all(|answer| answer.as_deref().is_ok_and(|name| name == "m30")));
+    assert!((3_000..6_000).contains(&took), "{took} ms");
+    for name in &names {
+        assert!(lab.net.dials(name).len() <= 20, "one schedule for each");
+    }
+    assert_eq!(lab.pool().in_flight(), 0);
+}
+
 /// A client that is gone takes its tasks and its connections with it.
 #[tokio::test(start_paused = true)]
 async fn the_last_clone_takes_everything_with_it() {

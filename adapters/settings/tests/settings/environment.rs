@@ -94,6 +94,8 @@ fn variables_that_contradict_each_other_are_refused() {
     assert_eq!(said, "EVENKEEL__RETRY__COMMIT: is there twice, in upper and in lower case");
     let beside = [("EVENKEEL__RETRY__CODES", "14"), ("EVENKEEL__RETRY__CODES__X", "14")];
     let said = Settings::new().with_environment(beside).unwrap_err().to_string();
+    let reversed = Settings::new().with_environment(beside.into_iter().rev()).unwrap_err();
+    assert_eq!(reversed.to_string(), said);
     assert_eq!(
         said,
         "EVENKEEL__RETRY__CODES: is the beginning of another variable that is set too"

@@ -5,6 +5,7 @@ mod environment;
 mod every_key;
 mod limits;
 mod members;
+mod names;
 mod policies;
 mod refused;
 mod spans;

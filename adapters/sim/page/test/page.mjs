@@ -31,8 +31,8 @@ page.on("request", (request) => { if (!/^(file|blob|data):/.test(request.url()))
 const url = pathToFileURL(file).href;
 const conclusion = () => page.locator("#conclusion").textContent();
 const figures = () => page.locator("#figures figure").evaluateAll((all) => all.map((one) => one.id));
-const rest = () => page.waitForFunction(() => /Ready|Not simulated/.test(document.querySelector("#status").textContent), null, { timeout: 120000 });
-const drawn = () => page.waitForFunction(() => document.querySelectorAll("#figures:not(.old) svg").length >= 5, null, { timeout: 60000 });
+const rest = () => page.waitForFunction(() => /Ready|Not simulated/.test(document.querySelector("#status").textContent), null, { timeout: 300000 });
+const drawn = () => page.waitForFunction(() => document.querySelectorAll("#figures:not(.old) svg").length >= 5, null, { timeout: 180000 });
 const keep = async (name) => {
   const path = join(folder, name + ".png");
   const bytes = await page.screenshot({ path, fullPage: true });
@@ -67,13 +67,13 @@ await page.evaluate(() => document.querySelectorAll("details").forEach((one) => 
 for (const [name, value] of Object.entries(changes)) {
   const before = await shown();
   await page.fill(`[name=${name}]`, value);
-  const differs = await page.waitForFunction((was) => document.querySelector("#facts").textContent + document.querySelector("#provenance").textContent !== was, before, { timeout: 60000 }).then(() => true, () => false);
+  const differs = await page.waitForFunction((was) => document.querySelector("#facts").textContent + document.querySelector("#provenance").textContent !== was, before, { timeout: 180000 }).then(() => true, () => false);
   check(`${name} changes the outcome`, differs, "nothing changed");
 }
 for (const [name, value] of Object.entries({ jitter: "full", budget: "success", breaker: "share", fault: "fail-fast", law: "constant", order: "lifo", arrivals: "closed" })) {
   const before = await shown();
   await page.selectOption(`[name=${name}]`, value);
-  const differs = await page.waitForFunction((was) => document.querySelector("#facts").textContent + document.querySelector("#provenance").textContent !== was, before, { timeout: 60000 }).then(() => true, () => false);
+  const differs = await page.waitForFunction((was) => document.querySelector("#facts").textContent + document.querySelector("#provenance").textContent !== was, before, { timeout: 180000 }).then(() => true, () => false);
   check(`${name} changes the outcome`, differs, "nothing changed");
 }
 
@@ -84,7 +84,7 @@ for (const [name, value] of Object.entries({ clients: "-1", rate: "a million", w
   await drawn();
   await page.fill(`[name=${name}]`, value);
   if (name === "seeds") { await rest(); check("no seeds are one seed", await page.locator("#error").isHidden(), "refused"); continue; }
-  await page.waitForFunction(() => !document.querySelector("#error").hidden, null, { timeout: 20000 }).catch(() => {});
+  await page.waitForFunction(() => !document.querySelector("#error").hidden, null, { timeout: 60000 }).catch(() => {});
   const error = await page.locator("#error").textContent();
   check(`${name} = ${value} is refused in words`, error.startsWith(name + ":"), error);
 }

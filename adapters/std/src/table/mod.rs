@@ -8,7 +8,7 @@
 //! "In use" needs no counter: somebody holds the entry's [`Handle`].
 //!
 //! Readers of the map share its locks, and what comes and goes waits for its own: `shard` has the
-//! entries, `queue` the order of their last use, `order` decides who goes. An entry takes 64 bytes
+//! entries, `queue` the order of their last use, `order` decides who goes. An entry takes 62 bytes
 //! and its key, and 16 more from the first newcomer to a full table on.
 
 mod order;
@@ -25,7 +25,7 @@ use hashbrown::Equivalent;
 use crate::SharedBreaker;
 use crate::sync::{Arc, AtomicU64, Hashing, Mutex, Ordering, lock, lock_at_once};
 use order::{Order, SMALL};
-use shard::{Idle, Shard};
+use shard::{Idle, Shard, Slot};
 
 /// Breakers by key, at most `max` of them in quiet times.
 ///
@@ -52,7 +52,7 @@ pub struct SharedTable<K, T: Trip = Consecutive> {
 
 /// A breaker of a [`SharedTable`]. While one is held its entry is in use and never evicted.
 #[derive(Debug)]
-pub struct Handle<T: Trip = Consecutive>(Arc<SharedBreaker<T>>);
+pub struct Handle<T: Trip = Consecutive>(Arc<Slot<T>>);
 
 impl<T: Trip> Clone for Handle<T> {
     fn clone(&self) -> Self {
@@ -63,8 +63,9 @@ impl<T: Trip> Clone for Handle<T> {
 impl<T: Trip> Deref for Handle<T> {
     type Target = SharedBreaker<T>;
 
+    #[inline]
     fn deref(&self) -> &SharedBreaker<T> {
-        &self.0
+        &self.0.breaker
     }
 }
 
@@ -162,7 +163,7 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         }
         let hash = self.shards.hashing.hash_one(key);
         match self.shards.of(hash).touch(idle, hash, key) {
-            Some(breaker) => Lookup { handle: Some(Handle(breaker)), overflowed: false },
+            Some(slot) => Lookup { handle: Some(Handle(slot)), overflowed: false },
             None => self.insert(idle, hash, key, own),
         }
     }
@@ -215,8 +216,8 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
         let shard = self.shards.of(hash);
         // Another thread may have been quicker, and what is idle may protect.
         let (found, was_forgotten) = shard.claim(idle, hash, key);
-        if let Some(breaker) = found {
-            return Lookup { handle: Some(Handle(breaker)), overflowed: false };
+        if let Some(slot) = found {
+            return Lookup { handle: Some(Handle(slot)), overflowed: false };
         }
         order.gone(usize::from(was_forgotten));
         if order.len >= self.max && order.make_room(&self.shards, idle, self.max) {
@@ -229,10 +230,9 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
             order.untracked = order.untracked.saturating_add(1);
             return Lookup { handle: None, overflowed };
         }
-        let breaker = Arc::new(SharedBreaker::closed());
-        let kept = Arc::clone(&breaker);
-        order.joined(shard.insert(idle.now, hash, own(), kept, &self.shards.hashing));
-        Lookup { handle: Some(Handle(breaker)), overflowed }
+        let (candidate, slot) = shard.insert(idle.now, hash, own(), &self.shards.hashing);
+        order.joined(candidate);
+        Lookup { handle: Some(Handle(slot)), overflowed }
     }
 
     /// Forgets what is idle, unless somebody is busy with that or with an insert.

@@ -21,11 +21,19 @@ pub(super) struct Shard<K, T: Trip> {
     latest: AtomicU64,
 }
 
+/// The key stays in the map, which lookups only read.
 #[derive(Debug)]
-pub(super) struct Entry<K, T: Trip> {
+struct Entry<K, T: Trip> {
     key: K,
+    slot: Arc<Slot<T>>,
+}
+
+/// What a lookup writes to lies together: with [`Consecutive`](evenkeel_core::Consecutive) and the
+/// counts of its handles in 48 bytes.
+#[derive(Debug)]
+pub(super) struct Slot<T: Trip> {
     used: AtomicU64,
-    breaker: Arc<SharedBreaker<T>>,
+    pub(super) breaker: SharedBreaker<T>,
 }
 
 /// What may become of an entry.
@@ -72,10 +80,10 @@ impl<K: Eq + Hash, T: Trip> Shard<K, T> {
         Self { entries: RwLock::new(HashTable::new()), latest: AtomicU64::new(0) }
     }
 
-    /// The breaker of `key`, used at this moment, unless it is idle: whether that one is forgotten
+    /// What is kept for `key`, used at this moment, unless it is idle: whether that one is forgotten
     /// is seen by [`claim`](Self::claim).
     #[inline]
-    pub(super) fn touch<Q>(&self, idle: Idle, hash: u64, key: &Q) -> Option<Arc<SharedBreaker<T>>>
+    pub(super) fn touch<Q>(&self, idle: Idle, hash: u64, key: &Q) -> Option<Arc<Slot<T>>>
     where
         Q: Equivalent<K> + ?Sized,
     {
@@ -84,18 +92,13 @@ impl<K: Eq + Hash, T: Trip> Shard<K, T> {
         if idle.is(entry.used()) {
             return None;
         }
-        entry.used.store(self.next_stamp(idle.now).to_bits(), Ordering::Relaxed);
-        Some(Arc::clone(&entry.breaker))
+        entry.slot.used.store(self.next_stamp(idle.now).to_bits(), Ordering::Relaxed);
+        Some(Arc::clone(&entry.slot))
     }
 
     /// Like [`touch`](Self::touch), for whoever inserts the key otherwise; the second answer is
     /// whether a forgotten one was removed.
-    pub(super) fn claim<Q>(
-        &self,
-        idle: Idle,
-        hash: u64,
-        key: &Q,
-    ) -> (Option<Arc<SharedBreaker<T>>>, bool)
+    pub(super) fn claim<Q>(&self, idle: Idle, hash: u64, key: &Q) -> (Option<Arc<Slot<T>>>, bool)
     where
         Q: Equivalent<K> + ?Sized,
     {
@@ -108,42 +111,43 @@ impl<K: Eq + Hash, T: Trip> Shard<K, T> {
             found.remove();
             return (None, true);
         }
-        entry.used.store(self.next_stamp(idle.now).to_bits(), Ordering::Relaxed);
-        (Some(Arc::clone(&entry.breaker)), false)
+        entry.slot.used.store(self.next_stamp(idle.now).to_bits(), Ordering::Relaxed);
+        (Some(Arc::clone(&entry.slot)), false)
     }
 
-    /// Adds a key that is not there; what it answers is the entry's place in line.
+    /// Adds a key that is not there, and answers its place in line and what is kept for it.
     pub(super) fn insert(
         &self,
         now: Instant,
         hash: u64,
         key: K,
-        breaker: Arc<SharedBreaker<T>>,
         hashing: &Hashing,
-    ) -> Candidate {
+    ) -> (Candidate, Arc<Slot<T>>) {
         let mut entries = write(&self.entries);
         let hash_of = |entry: &Entry<K, T>| hashing.hash_one(&entry.key);
         clear_traces(&mut entries, hash_of);
         let used = self.next_stamp(now);
-        let entry = Entry { key, used: AtomicU64::new(used.to_bits()), breaker };
+        let breaker = SharedBreaker::closed();
+        let slot = Arc::new(Slot { used: AtomicU64::new(used.to_bits()), breaker });
+        let entry = Entry { key, slot: Arc::clone(&slot) };
         entries.insert_unique(hash, entry, hash_of);
-        Candidate { used, hash }
+        (Candidate { used, hash }, slot)
     }
 
-    /// The breaker of `key`, if there is one. Not a use.
-    pub(super) fn get<Q>(&self, hash: u64, key: &Q) -> Option<Arc<SharedBreaker<T>>>
+    /// What is kept for `key`, if there is something. Not a use.
+    pub(super) fn get<Q>(&self, hash: u64, key: &Q) -> Option<Arc<Slot<T>>>
     where
         Q: Equivalent<K> + ?Sized,
     {
         let entries = read(&self.entries);
         let entry = entries.find(hash, |entry| key.equivalent(&entry.key))?;
-        Some(Arc::clone(&entry.breaker))
+        Some(Arc::clone(&entry.slot))
     }
 
     /// Shows every entry's key and breaker.
     pub(super) fn for_each(&self, mut look: impl FnMut(&K, &SharedBreaker<T>)) {
         for entry in read(&self.entries).iter() {
-            look(&entry.key, &entry.breaker);
+            look(&entry.key, &entry.slot.breaker);
         }
     }
 
@@ -255,14 +259,14 @@ impl<K: Hash, T: Trip> Entry<K, T> {
 
 impl<K, T: Trip> Entry<K, T> {
     fn used(&self) -> Stamp {
-        Stamp::from_bits(self.used.load(Ordering::Relaxed))
+        Stamp::from_bits(self.slot.used.load(Ordering::Relaxed))
     }
 
     fn standing(&self, idle: Idle) -> Standing {
-        if !self.is_unused() || self.breaker.refuses(idle.now) {
+        if !self.is_unused() || self.slot.breaker.refuses(idle.now) {
             return Standing::Needed;
         }
-        let snapshot = self.breaker.snapshot();
+        let snapshot = self.slot.breaker.snapshot();
         let is_idle = idle.is(self.used());
         match snapshot.state {
             BreakerState::Closed if is_idle => Standing::Forgotten,
@@ -281,6 +285,6 @@ impl<K, T: Trip> Entry<K, T> {
 
     /// Only the table itself holds it; nobody can come by it while its part is locked alone.
     fn is_unused(&self) -> bool {
-        Arc::strong_count(&self.breaker) == 1
+        Arc::strong_count(&self.slot) == 1
     }
 }

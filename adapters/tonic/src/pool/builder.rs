@@ -15,6 +15,7 @@ use tower_service::Service;
 use super::balance::Balance;
 use super::dialling::{Channels, Connectors, Dialling};
 use super::discovery::{Discovery, Updates};
+use super::herald::Herald;
 use super::options::ChannelOptions;
 use super::origin::{Describe, Origin};
 use super::resolve::{Resolve, SystemResolver};
@@ -234,6 +235,7 @@ impl<S> PoolBuilder<S> {
             closed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             drained: Notify::new(),
+            herald: Herald::new(),
             attached: Mutex::new(None),
             changes: watch::Sender::new(()),
         });

@@ -91,6 +91,13 @@ impl<S> Line<S> {
         }
     }
 
+    /// Whether it has a connection now, as far as anybody tells.
+    pub(crate) fn is_connected(&self) -> bool {
+        let open = self.lock();
+        let connectivity = open.as_ref().and_then(|open| open.made.connectivity.as_ref());
+        connectivity.is_some_and(Connectivity::is_ready)
+    }
+
     /// Somebody would have used it, were it not away, or it broke under a call: it is dialled when
     /// its pause is over. So it is a dial that finds out whether it is back, and no call.
     pub(crate) fn missed(&self, now: Instant) {

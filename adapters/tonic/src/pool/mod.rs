@@ -52,6 +52,7 @@ mod cut;
 mod dialling;
 mod directory;
 mod discovery;
+mod herald;
 mod line;
 mod lookup;
 mod member;
@@ -80,6 +81,7 @@ pub(crate) use usage::Usage;
 use balance::Balance;
 use directory::Directory;
 use discovery::Discovery;
+use herald::Herald;
 use weights::Weights;
 
 /// Something that begins where there is a runtime, and ends with the pool.
@@ -106,6 +108,8 @@ pub struct Pool<S = Channel> {
     closed: AtomicBool,
     in_flight: AtomicUsize,
     drained: Notify,
+    /// Watches for calls that wait for a connection.
+    herald: Herald,
     /// What lives as long as the pool.
     attached: Mutex<Option<Attached>>,
     /// Told when a call that found nobody may find somebody.

@@ -1,8 +1,8 @@
 //! This file knows how a call waits for a connection where there are several to wait for.
 //!
-//! All members that could serve it are dialled at once, each on its own schedule, and the first
-//! that is connected has it. A call that waited for one of them alone would wait for a machine that
-//! is gone while another came back.
+//! All members that could serve it are dialled, each on its own schedule, and the first that is
+//! connected has it. A call that waited for one of them alone would wait for a machine that is gone
+//! while another came back.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Clock, Deadline};
 use evenkeel_tokio::{TokioClock, until};
 
+use super::herald::Waiting;
 use super::task::{First, first};
 use super::{Member, Pool};
 
@@ -28,7 +29,7 @@ pub(crate) enum Connected {
     This,
 }
 
-type Wait = Pin<Box<dyn Future<Output = bool> + Send>>;
+pub(super) type Wait = Pin<Box<dyn Future<Output = bool> + Send>>;
 
 impl<S: Clone + Send + 'static> Pool<S> {
     /// Waits until `member` is connected, or another one that is `usable`.
@@ -38,23 +39,27 @@ impl<S: Clone + Send + 'static> Pool<S> {
         usable: impl Fn(&Member<S>) -> bool,
         deadline: Deadline,
     ) -> Connected {
-        let mut changes = self.changes();
+        let _waiting = Waiting::enroll(self);
+        let (mut changes, mut arrivals) = (self.changes(), self.herald.arrivals());
         loop {
             changes.borrow_and_update();
+            arrivals.borrow_and_update();
             if self.is_closed() {
                 return Connected::Closed;
             }
             let Some(own) = wait(member, deadline) else { return Connected::This };
-            let list = self.list();
-            let others = list.members().filter(|other| {
-                other.serial != member.serial && self.balance.may_use(other) && usable(other)
-            });
-            let mut waits = vec![own];
-            waits.extend(others.filter_map(|other| wait(other, deadline)).take(MOST_OTHERS));
-            match first(any(waits), changes.changed()).await {
-                First::One(Some(0)) => return Connected::This,
-                First::One(Some(_)) => return Connected::Another,
-                First::One(None) => return Connected::Late,
+            let is_better = |other: &&Arc<Member<S>>| {
+                other.serial != member.serial
+                    && self.balance.may_use(other)
+                    && other.line.is_connected()
+                    && usable(other)
+            };
+            if !member.line.is_connected() && self.list().members().any(|m| is_better(&m)) {
+                return Connected::Another;
+            }
+            match first(own, first(changes.changed(), arrivals.changed())).await {
+                First::One(true) => return Connected::This,
+                First::One(false) => return Connected::Late,
                 First::Other(_) => {}
             }
         }
@@ -88,16 +93,16 @@ impl<S: Clone + Send + 'static> Pool<S> {
 }
 
 /// Whether `member` was connected by the deadline; `None` where nobody tells.
-fn wait<S: Clone + Send + 'static>(member: &Arc<Member<S>>, deadline: Deadline) -> Option<Wait> {
+pub(super) fn wait<S: Clone + Send + 'static>(
+    member: &Arc<Member<S>>,
+    deadline: Deadline,
+) -> Option<Wait> {
     let connectivity = member.line.connectivity()?;
     Some(Box::pin(async move { connectivity.wait(deadline).await.is_ok() }))
 }
 
-/// So that a thousand calls that wait for a fleet that is away do not wait a million times.
-const MOST_OTHERS: usize = 16;
-
-/// Which one was connected first; `None` if all gave up.
-async fn any(mut waits: Vec<Wait>) -> Option<usize> {
+/// Which one was connected first; `None` if all gave up. Pending where there are none.
+pub(super) async fn any(mut waits: Vec<Wait>) -> Option<usize> {
     let mut given_up = vec![false; waits.len()];
     poll_fn(|cx| {
         for (at, wait) in waits.iter_mut().enumerate() {
@@ -110,7 +115,8 @@ async fn any(mut waits: Vec<Wait>) -> Option<usize> {
                 Poll::Pending => {}
             }
         }
-        if given_up.iter().all(|given_up| *given_up) { Poll::Ready(None) } else { Poll::Pending }
+        let all = !given_up.is_empty() && given_up.iter().all(|given_up| *given_up);
+        if all { Poll::Ready(None) } else { Poll::Pending }
     })
     .await
 }

@@ -153,8 +153,8 @@ fn events() {
         2 => Event::from(any::<evenkeel_core::Next>()),
         4 => Event::from(any::<evenkeel_core::Setback>()),
         3 => Event::from(any::<evenkeel_core::Rejected>()),
-        4 => Event::from(any::<evenkeel_core::HealthChange>()),
-        5 => Event::from(any::<evenkeel_core::OutlierChange>()),
+        5 => Event::from(any::<evenkeel_core::HealthChange>()),
+        6 => Event::from(any::<evenkeel_core::OutlierChange>()),
         _ => Event::from(any::<evenkeel_core::StopReason>()),
     };
     derived(&event);
