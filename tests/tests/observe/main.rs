@@ -15,6 +15,7 @@ mod documented;
 mod ends;
 mod faults;
 mod labels;
+mod members;
 mod numbers;
 mod records;
 mod secrets;
