@@ -75,12 +75,13 @@
 //! `doubt_leaves_nobody_without_a_target`. Of a link:
 //! `only_a_session_that_stayed_up_resets`, `a_lost_session_never_dials_at_once`,
 //! `hints_only_lengthen`, `the_ladder_is_climbed_in_order`, and those of a call that have a meaning
-//! for it. Of everything: `no_panic_is_reachable`, `no_overflow_in_any_profile`.
+//! for it. Of a running quantile: `it_is_the_exact_quantile_within_its_bounds`,
+//! `it_follows_what_changes`. Of everything: `no_panic_is_reachable`, `no_overflow_in_any_profile`.
 //!
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
+//! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
 //! call → event`. Of the code only [`rng`] and [`presets`] are public as modules; everything else is
 //! re-exported here. [`docs::driving`] says how to write a driver, with async or without a heap.
 #![no_std]
@@ -106,6 +107,7 @@ mod num;
 mod outcome;
 mod outlier;
 mod pick;
+mod quantile;
 mod reconnect;
 mod retry;
 mod table;
@@ -131,6 +133,7 @@ pub use outlier::{
     SuccessRate,
 };
 pub use pick::{Refusal, Standing, Target, Tried, pick};
+pub use quantile::RunningQuantile;
 pub use reconnect::{Dial, Escalation, Reconnect, ReconnectAction, ReconnectPolicy, Rung, Setback};
 pub use retry::{Because, RetryPolicy, StopReason};
 pub use rng::{Random, SmallRng};

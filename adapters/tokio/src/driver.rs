@@ -198,7 +198,7 @@ pub async fn until<F: Future>(deadline: Deadline, future: F) -> Option<F::Output
 
 /// The output of `future`, or the panic it ended in. The panic is resumed once the attempt is
 /// booked, so nobody sees what it may have left half done.
-async fn caught<F: Future>(future: F) -> std::thread::Result<F::Output> {
+pub(crate) async fn caught<F: Future>(future: F) -> std::thread::Result<F::Output> {
     let mut future = pin!(future);
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
@@ -245,6 +245,11 @@ impl<U: Upstream, const IN_FLIGHT: usize> Driven<U, IN_FLIGHT> {
         let next = self.call.complete(now, &mut self.upstream, attempt, outcome);
         self.over |= matches!(next, Next::Stop(_));
         next
+    }
+
+    /// [`Call::commit`] now.
+    pub fn commit(&mut self, attempt: &Attempt) {
+        self.call.commit(TokioClock.now(), &mut self.upstream, attempt);
     }
 
     /// [`Call::cancel`] now.

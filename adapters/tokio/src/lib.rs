@@ -26,7 +26,8 @@
 //! # Map
 //!
 //! `clock` (the only file that reads time), `driver` (the loop, and its parts for other adapters),
-//! `attempt` (what an attempt's future is told), `budget` (the task-local and its helpers).
+//! `hedged` (several attempts at once), `attempt` (what an attempt's future is told), `budget` (the
+//! task-local and its helpers).
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_std::core;
@@ -39,6 +40,7 @@ mod attempt;
 mod budget;
 mod clock;
 mod driver;
+mod hedged;
 
 pub use attempt::AttemptInfo;
 pub use budget::{
@@ -47,3 +49,4 @@ pub use budget::{
 };
 pub use clock::{SleepUntil, TokioClock, sleep_until};
 pub use driver::{Driven, call, call_seeded, call_within, until};
+pub use hedged::call_hedged;

@@ -11,6 +11,7 @@ use evenkeel_tokio::core::{
 
 use crate::connect::Connectivity;
 use crate::error::BuildError;
+use crate::hedge::Hedges;
 use crate::observe::Observing;
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry};
@@ -18,6 +19,7 @@ use crate::{AllowList, MethodTable};
 
 mod build;
 mod configured;
+mod hedged;
 mod observed;
 
 /// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
@@ -33,6 +35,7 @@ pub struct Builder {
     budget_reserve: Option<Micros>,
     ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
+    hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
@@ -43,7 +46,8 @@ pub struct Builder {
     observing: Observing,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
-    pub(crate) hedging_is_wanted: bool,
+    /// Whether a settings file or a service config hedges.
+    pub(crate) hedging_is_configured: bool,
     /// What looks wrong in a settings file.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -57,6 +61,7 @@ impl Builder {
             budget_reserve: Some(Micros::ZERO),
             ready: None,
             retry: None,
+            hedges: None,
             idempotent: None,
             breaker: None,
             max_methods: 1_000,
@@ -67,7 +72,7 @@ impl Builder {
             observing: Observing::default(),
             native_retries: false,
             service_config: ServiceConfig::default(),
-            hedging_is_wanted: false,
+            hedging_is_configured: false,
             warnings: Vec::new(),
         }
     }
@@ -174,7 +179,7 @@ impl Builder {
     }
 
     /// The retry block. Also lets what was certainly not executed be repeated at once, even with
-    /// [`RetryPolicy::OFF`].
+    /// [`RetryPolicy::OFF`]. A method that is [hedged](Self::hedge) is not retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry_block().policy = policy;
         self

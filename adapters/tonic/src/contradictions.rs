@@ -13,12 +13,12 @@ pub(crate) fn warn(builder: &Builder) {
     for warning in found(builder) {
         tracing::warn!(target: "evenkeel", upstream, "{warning}");
     }
-    if builder.hedging_is_wanted {
+    if builder.hedging_is_configured && builder.listed().is_none() {
         tracing::warn!(
             target: "evenkeel",
             upstream,
-            "hedging is configured, and this client does not hedge: its calls are retried as \
-             [retry] says",
+            "hedging is configured, and no list says which methods may be executed twice, \
+             so none is hedged; name them with Builder::methods or Builder::idempotent",
         );
     }
 }

@@ -2,7 +2,9 @@
 //! an async function in a box. The healthy path never gets here.
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Attempt, Backoff, Clock, Growth, Instant, Jitter, SmallRng, checked};
+use evenkeel_tokio::core::{
+    Attempt, Backoff, Clock, Deadline, Growth, Instant, Jitter, SmallRng, checked,
+};
 use evenkeel_tokio::{TokioClock, fresh_seed, sleep_until, until};
 use http::{Request, Response};
 use tokio::sync::watch;
@@ -19,16 +21,19 @@ use crate::upstream::Reports;
 
 /// How a driven call ended.
 #[expect(clippy::large_enum_variant, reason = "made once for each call that failed at first")]
-pub(crate) enum Answer<S> {
+pub(crate) enum Answer<S, const IN_FLIGHT: usize = 1> {
     /// With a whole response, or an error.
     Over(Result<Response<Held>, Status>),
     /// With a response whose body goes on.
-    Stream(Response<Body>, Attempt, Flow<S>),
+    Stream(Response<Body>, Attempt, Flow<S, IN_FLIGHT>),
 }
 
 /// Drives `flow` on until it has an answer. `unsent` is an attempt that found no connection and
 /// waits for one.
-pub(crate) async fn drive<S, B>(mut flow: Flow<S>, mut unsent: Option<Attempt>) -> Answer<S>
+pub(crate) async fn drive<S, B, const IN_FLIGHT: usize>(
+    mut flow: Flow<S, IN_FLIGHT>,
+    mut unsent: Option<Attempt>,
+) -> Answer<S, IN_FLIGHT>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -42,12 +47,14 @@ where
             changes.borrow_and_update();
         }
         let concluded = match unsent.take() {
-            Some(attempt) => match pauses.wait_ready(flow.reports(&attempt), &attempt).await {
-                Connected::This => send(&mut flow, attempt).await,
-                Connected::Another => flow.move_on(attempt),
-                Connected::Late => flow.cut_off(TokioClock.now(), attempt),
-                Connected::Closed => return Answer::Over(Err(flow.closed())),
-            },
+            Some(attempt) => {
+                match pauses.wait_ready(flow.reports(&attempt), attempt.deadline()).await {
+                    Connected::This => send(&mut flow, attempt).await,
+                    Connected::Another => flow.move_on(attempt),
+                    Connected::Late => flow.cut_off(TokioClock.now(), attempt),
+                    Connected::Closed => return Answer::Over(Err(flow.closed())),
+                }
+            }
             None => match flow.poll() {
                 Step::Attempt(attempt) => send(&mut flow, attempt).await,
                 Step::WaitUntil(at) => {
@@ -69,14 +76,17 @@ where
 }
 
 /// Until `at`, or until there may be a member where there was none.
-async fn wait(at: Instant, changes: Option<&mut watch::Receiver<()>>) {
+pub(crate) async fn wait(at: Instant, changes: Option<&mut watch::Receiver<()>>) {
     match changes {
         Some(changes) => _ = first(sleep_until(at), changes.changed()).await,
         None => sleep_until(at).await,
     }
 }
 
-async fn send<S, B>(flow: &mut Flow<S>, attempt: Attempt) -> Concluded
+async fn send<S, B, const IN_FLIGHT: usize>(
+    flow: &mut Flow<S, IN_FLIGHT>,
+    attempt: Attempt,
+) -> Concluded
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -98,25 +108,24 @@ where
 /// The pauses of a call that waits for a connection nobody reports on. Where a connector of ours
 /// reports, they only keep a channel that fails at once, though connected, from being tried in a
 /// loop.
-struct Pauses {
+pub(crate) struct Pauses {
     growth: Growth,
     rng: SmallRng,
     waited: bool,
 }
 
 impl Pauses {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let rng = SmallRng::seeded(fresh_seed());
         Self { growth: Growth::START, rng, waited: false }
     }
 
-    /// Waits until `attempt` is worth sending.
-    async fn wait_ready<S: Clone + Send + 'static>(
+    /// Waits until an attempt with this deadline is worth sending.
+    pub(crate) async fn wait_ready<S: Clone + Send + 'static>(
         &mut self,
         reports: Reports<S>,
-        attempt: &Attempt,
+        deadline: Deadline,
     ) -> Connected {
-        let deadline = attempt.deadline();
         if matches!(reports, Reports::None) || self.waited {
             let pause = BACKOFF.next_delay(&mut self.growth, &mut self.rng);
             if until(deadline, sleep_until(TokioClock.now().after(pause))).await.is_none() {

@@ -21,8 +21,8 @@ use crate::upstream::{MethodUpstream, Reports};
 use crate::wire::{pushback, status};
 
 /// One call.
-pub(crate) struct Flow<S> {
-    pub(crate) driven: Driven<MethodUpstream<S>>,
+pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
+    pub(crate) driven: Driven<MethodUpstream<S>, IN_FLIGHT>,
     /// The request, where a second attempt may need it.
     pub(crate) again: Option<(Head, Payload)>,
     /// Whether attempts wait for a connection.
@@ -54,8 +54,8 @@ pub(crate) enum Concluded {
     WaitReady(Attempt),
 }
 
-impl<S> Flow<S> {
-    pub(crate) const fn new(driven: Driven<MethodUpstream<S>>, waits: bool) -> Self {
+impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
+    pub(crate) const fn new(driven: Driven<MethodUpstream<S>, IN_FLIGHT>, waits: bool) -> Self {
         Self { driven, again: None, waits, heard: None, lost: None, cut_off: false }
     }
 
@@ -173,9 +173,7 @@ impl<S> Flow<S> {
 
     /// Tells the call's record how it ended; the first word counts.
     pub(crate) fn over(&mut self, result: Result<(), &Status>) {
-        if let Some(mut seen) = self.driven.upstream_mut().take_seen() {
-            seen.over(result);
-        }
+        self.driven.upstream_mut().over(result);
     }
 
     /// The same attempt again, elsewhere: it found no connection where it was to go.
@@ -201,11 +199,13 @@ impl<S> Flow<S> {
         self.again.as_ref().is_some_and(|(_, payload)| payload.take_back())
     }
 
-    /// A response stream is repeated only with the opt-in, and a request only while it can be.
+    /// A response stream is repeated only with the opt-in, or hedged until there is one; and a
+    /// request only while it can be.
     fn forbid_what_cannot_repeat(&mut self, sent: Sent) {
         let method = self.driven.upstream().method();
         let streams = method.kind.is_some_and(|kind| kind.server_streaming());
-        let committed = streams && !method.restarts && !sent.nothing_executed();
+        let repeats = method.restarts || method.hedged.is_some();
+        let committed = streams && !repeats && !sent.nothing_executed();
         if !self.take_back() || committed {
             self.driven.call_mut().forbid_repeats();
         }

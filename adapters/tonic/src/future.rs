@@ -25,6 +25,9 @@ use crate::reading::{Read, Reading};
 use crate::request::{Head, Payload};
 use crate::stream::StreamBody;
 
+/// A call that is driven in a box.
+pub(crate) type Rest = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send>>;
+
 pin_project! {
     /// The future of a call through [`Resilient`](crate::Resilient).
     #[must_use = "a future does nothing unless polled"]
@@ -49,7 +52,7 @@ pin_project! {
         /// The request is complete.
         Ready { request: Option<Request<Body>> },
         First { attempt: Option<Attempt>, #[pin] sending: Sending<S> },
-        Boxed { rest: Pin<Box<dyn Future<Output = Answer<S>> + Send>> },
+        Boxed { rest: Rest },
         Done,
     }
 }
@@ -61,6 +64,11 @@ impl<S: Service<Request<Body>>> ResponseFuture<S> {
 
     pub(crate) const fn refused(status: Status) -> Self {
         Self { flow: None, stage: Stage::Refused { status: Some(status) } }
+    }
+
+    /// A call that is driven in a box from the beginning.
+    pub(crate) fn boxed(rest: Rest) -> Self {
+        Self { flow: None, stage: Stage::Boxed { rest } }
     }
 
     /// A call whose request is sent once.
@@ -143,14 +151,9 @@ where
                     driven_on(this.flow, unsent)
                 }
                 StageProjection::Boxed { rest } => {
-                    let answer = ready!(rest.as_mut().poll(cx));
+                    let result = ready!(rest.as_mut().poll(cx));
                     this.stage.set(Stage::Done);
-                    return Poll::Ready(match answer {
-                        Answer::Over(result) => result.map(whole),
-                        Answer::Stream(response, attempt, flow) => {
-                            Ok(StreamBody::watch(response, flow, attempt))
-                        }
-                    });
+                    return Poll::Ready(result);
                 }
                 // Polled after it was ready: nothing will ever come.
                 StageProjection::Done => return Poll::Pending,
@@ -213,12 +216,30 @@ where
     B::Error: Into<BoxError>,
 {
     match flow.take() {
-        Some(flow) => Stage::Boxed { rest: Box::pin(drive(flow, unsent)) },
+        Some(flow) => {
+            let rest = async move { answered(drive(flow, unsent).await) };
+            Stage::Boxed { rest: Box::pin(rest) }
+        }
         None => Stage::Done,
     }
 }
 
-fn whole(response: Response<Held>) -> Response<Body> {
+/// What the caller gets of a driven call.
+pub(crate) fn answered<S, B>(answer: Answer<S>) -> Result<Response<Body>, Status>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    match answer {
+        Answer::Over(result) => result.map(whole),
+        Answer::Stream(response, attempt, flow) => Ok(StreamBody::watch(response, flow, attempt)),
+    }
+}
+
+pub(crate) fn whole(response: Response<Held>) -> Response<Body> {
     response.map(Held::into_body)
 }
 

@@ -61,7 +61,7 @@
 //!
 //! `service` and `incoming` (what is settled before the first attempt), `future` (the healthy call,
 //! without a box), `drive` (the loop after a first failure), `flow` (the machine and what was said
-//! last), `attempt` (one attempt on the wire), `reading`, `request`, `held`, `stream`, `messages`
+//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`, `request`, `held`, `stream`, `messages`
 //! (bodies), `settings` and `builder` (by calls, by a settings file, by a service config), `upstream`
 //! (the core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling),
 //! [`target`] (how one is written down), [`pool`] (which there are, and whose turn it is),
@@ -96,6 +96,7 @@ mod drive;
 mod error;
 mod flow;
 mod future;
+mod hedge;
 mod held;
 mod incoming;
 mod manual;
@@ -122,6 +123,7 @@ pub use error::{
     Stopped, cause,
 };
 pub use future::ResponseFuture;
+pub use hedge::{HedgeDelay, HedgePolicy};
 pub use kit::{Factory, FactoryBuilder, Kit, KitBuilder};
 pub use manual::CircuitBreaker;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};

@@ -5,8 +5,8 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Call, Clock, Deadline, Instant, Micros};
-use evenkeel_tokio::{Driven, TokioClock, current_budget, fresh_seed, trim};
+use evenkeel_tokio::core::{Clock, Deadline, Instant, Micros};
+use evenkeel_tokio::{Driven, TokioClock, current_budget, trim};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
@@ -17,6 +17,7 @@ use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
+use crate::hedge::{Hedge, hedge};
 use crate::incoming::{callers_deadline, method_path};
 use crate::observe::Seen;
 use crate::options::RetryOwned;
@@ -220,7 +221,7 @@ impl<S> Resilient<S> {
         }
     }
 
-    fn start(
+    fn start<B>(
         &self,
         route: Route<S>,
         method: Arc<Method>,
@@ -229,18 +230,29 @@ impl<S> Resilient<S> {
         seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
-        S: Service<Request<Body>> + Clone + Send + 'static,
+        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
     {
         let Admitted { deadline, waits, retries } = admitted;
-        let mut call = Call::new(deadline, fresh_seed());
         if let Route::Pool(pool) = &route {
             pool.start();
-            // Nobody may be known yet; for how long that is waited for, the flow says.
-            call = call.wait_for_ready();
         }
         let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route)
             .seen_by(seen, deadline);
+        let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
+        let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
+        let streams = kind.is_some_and(|kind| kind.client_streaming());
+        if upstream.hedged().is_some() && !streams {
+            let (parts, body) = request.into_parts();
+            let reading = Reading::new(body, limit, patience, deadline);
+            let hedged = Hedge { upstream, deadline, waits };
+            return ResponseFuture::boxed(Box::pin(hedge(hedged, parts, reading)));
+        }
+        let call = upstream.call(deadline);
         let mut flow = Flow::new(Driven::new(call, upstream), waits);
 
         if !repeats && !waits {
@@ -248,14 +260,12 @@ impl<S> Resilient<S> {
             return ResponseFuture::once(flow, request);
         }
         let (parts, body) = request.into_parts();
-        if kind.is_some_and(|kind| kind.client_streaming()) {
+        if streams {
             let payload = Payload::stream(body);
             flow.again = Some((Head::of(&parts), payload));
             let body = flow.again.as_ref().map_or_else(Body::empty, |(_, payload)| payload.give());
             return ResponseFuture::once(flow, Request::from_parts(parts, body));
         }
-        let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
-        let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
         let reading = Reading::new(body, limit, patience, deadline);
         ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
     }

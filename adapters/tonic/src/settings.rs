@@ -11,6 +11,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
+use crate::hedge::{Hedged, Hedges};
 use crate::observe::{Observing, View};
 use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
@@ -25,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) budget_reserve: Option<Micros>,
     pub(crate) ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
+    pub(crate) hedges: Option<Hedges>,
     pub(crate) breaker: Option<(BreakerPolicy<AnyRule>, SharedTable<BreakerKey, AnyRule>)>,
     pub(crate) throttle: Option<SharedThrottle>,
     pub(crate) methods: MethodTable,
@@ -83,6 +85,8 @@ pub(crate) struct Method {
     pub(crate) without_retry: CallPolicy,
     /// The method's wait-for-ready; `None` leaves the call alone.
     pub(crate) ready: Option<bool>,
+    /// How its attempts are hedged instead of retried.
+    pub(crate) hedged: Option<Hedged>,
     /// Whether a second attempt is ever made, so that the request must be kept.
     pub(crate) repeats: bool,
     /// Whether a broken response stream is restarted.
@@ -139,24 +143,30 @@ impl Settings {
             Some(retry) => own_policy.unwrap_or(&retry.policy).not_idempotent(),
             None => RetryPolicy::OFF,
         };
+        let hedge = self.hedges.as_ref().and_then(|hedges| hedges.of(path, config));
+        let hedged = hedge.is_some();
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
-        let restarts = |retry: &Retry| !unary_response && retry.restarts(path);
+        let restarts = |retry: &Retry| !unary_response && hedge.is_none() && retry.restarts(path);
         let ready = config.and_then(MethodConfig::wait_for_ready);
         let ready = ready.or_else(|| self.ready.as_ref().and_then(|ready| ready.of(path)));
-        let holds = |retry: &Retry| retry.commit == Commit::OnMessageDelivered;
+        let holds = match &self.retry {
+            Some(retry) => retry.commit == Commit::OnMessageDelivered,
+            None => hedge.is_some(),
+        };
         Method {
             path: path.into(),
             kind,
-            policy: call.with_retry(retry),
+            policy: hedge.map_or_else(|| call.with_retry(retry), |hedge| hedge.over(call)),
             without_retry: call.with_retry(RetryPolicy::OFF),
             ready,
-            repeats: self.retry.is_some() || self.ready.is_some(),
+            hedged: hedge.as_ref().map(Hedged::new),
+            repeats: self.retry.is_some() || self.ready.is_some() || hedge.is_some(),
             restarts: self.retry.as_ref().is_some_and(restarts),
-            holds: unary_response && self.retry.as_ref().is_some_and(holds),
-            passive: self.is_passive() && call.timeout() == Micros::MAX,
+            holds: unary_response && holds,
+            passive: self.is_passive() && hedge.is_none() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
             number: self.methods.methods().iter().position(|method| method.path() == path),
-            view: View::of(self, path, retry.max_attempts() > 1),
+            view: View::of(self, path, retry.max_attempts() > 1 || hedged, hedged),
         }
     }
 

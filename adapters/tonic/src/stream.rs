@@ -28,8 +28,8 @@ use crate::restart::{Restart, other_encoding};
 use crate::wire::{self, status};
 
 /// The body of a response that was handed over before its end.
-pub(crate) struct StreamBody<S> {
-    stage: Stage<S>,
+pub(crate) struct StreamBody<S, const IN_FLIGHT: usize = 1> {
+    stage: Stage<S, IN_FLIGHT>,
     /// The status in the headers, before this body.
     in_headers: Option<Code>,
     /// Made when a frame is first waited for.
@@ -38,9 +38,9 @@ pub(crate) struct StreamBody<S> {
 }
 
 #[expect(clippy::large_enum_variant, reason = "the large one is the usual one, in a box already")]
-enum Stage<S> {
-    Open { body: Body, flow: Flow<S>, attempt: Attempt },
-    Restarting(Pin<Box<dyn Future<Output = Answer<S>> + Send>>),
+enum Stage<S, const IN_FLIGHT: usize> {
+    Open { body: Body, flow: Flow<S, IN_FLIGHT>, attempt: Attempt },
+    Restarting(Pin<Box<dyn Future<Output = Answer<S, IN_FLIGHT>> + Send>>),
     Settled,
 }
 
@@ -57,9 +57,9 @@ impl From<Ended> for Polled {
 }
 
 /// Nothing of the service is ever pinned here.
-impl<S> Unpin for StreamBody<S> {}
+impl<S, const IN_FLIGHT: usize> Unpin for StreamBody<S, IN_FLIGHT> {}
 
-impl<S, B> StreamBody<S>
+impl<S, B, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -70,7 +70,7 @@ where
     /// The response with its body watched to the end.
     pub(crate) fn watch(
         response: Response<Body>,
-        mut flow: Flow<S>,
+        mut flow: Flow<S, IN_FLIGHT>,
         attempt: Attempt,
     ) -> Response<Body> {
         let restarts = flow.driven.upstream().method().restarts;
@@ -129,7 +129,7 @@ where
     }
 
     /// Goes on with the stream that was started anew.
-    fn resume(&mut self, answer: Answer<S>) -> Option<Result<Frame<Bytes>, Status>> {
+    fn resume(&mut self, answer: Answer<S, IN_FLIGHT>) -> Option<Result<Frame<Bytes>, Status>> {
         self.stage = Stage::Settled;
         match answer {
             Answer::Over(result) => Some(result.map(last_frame)),
@@ -170,7 +170,7 @@ where
     }
 }
 
-impl<S, B> http_body::Body for StreamBody<S>
+impl<S, B, const IN_FLIGHT: usize> http_body::Body for StreamBody<S, IN_FLIGHT>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,

@@ -61,7 +61,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         IN_FLIGHT > 1
             && self.slot_of(0).is_some()
             && self.counted < policy.retry().max_attempts()
-            && policy.hedge_after() < Micros::MAX
+            && upstream.hedge_after() < Micros::MAX
             && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
     }
 
@@ -95,7 +95,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.counted = self.counted.wrapping_add(1);
         self.tried = self.tried.with(target);
         if IN_FLIGHT > 1 {
-            self.wake = now.after(upstream.policy().hedge_after());
+            self.wake = now.after(upstream.hedge_after());
         }
         let mask = short_mask(slot);
         let cut_short = deadline.instant() < now.after(upstream.policy().normal_slice());

@@ -161,6 +161,22 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.flags |= NOT_REPLAYABLE;
     }
 
+    /// Settles on `attempt`, whose answer has begun to arrive: every other attempt under way is
+    /// given up without a verdict, and nothing is repeated from here on. If the attempt was given
+    /// up already, nothing changes.
+    pub fn commit<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        attempt: &Attempt,
+    ) {
+        let now = self.moved_on(now);
+        if self.slot_of(attempt.id).is_some() {
+            self.forbid_repeats();
+            self.give_up_others(now, upstream, attempt.id);
+        }
+    }
+
     /// The next action. `WaitUntil(at)` is the only source of "when", and `at` is always later
     /// than `now`.
     pub fn poll<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {

@@ -145,7 +145,8 @@ impl CallPolicy {
         &self.retry
     }
 
-    pub(super) const fn hedge_after(&self) -> Micros {
+    /// How long an attempt may take before another is sent beside it, [`Micros::MAX`] for never.
+    pub const fn hedge_after(&self) -> Micros {
         self.hedge_after
     }
 

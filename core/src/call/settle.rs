@@ -156,6 +156,19 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         }
     }
 
+    /// The same, but for the attempt with this id.
+    pub(super) fn give_up_others<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        id: u16,
+    ) {
+        for flight in self.flights.iter_mut().filter(|flight| flight.id != 0 && flight.id != id) {
+            let given_up = core::mem::replace(flight, Flight::FREE);
+            upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
+        }
+    }
+
     /// What follows, seen from `now`: `because` says why there is another attempt.
     pub(super) const fn following(&self, now: Instant, because: Option<Because>) -> Next {
         match (self.phase, because) {

@@ -3,7 +3,8 @@
 use crate::linked::Linked;
 use crate::{
     BreakerPolicy, BreakerTable, CallPolicy, CircuitBreaker, CodeSet, Consecutive, Deadline,
-    Instant, Permit, Refusal, Report, Target, Throttle, ThrottlePolicy, Transition, Tried, Trip,
+    Instant, Micros, Permit, Refusal, Report, Target, Throttle, ThrottlePolicy, Transition, Tried,
+    Trip,
 };
 
 /// What the calls to one service share: the policy, its targets' breakers, the retry throttle.
@@ -40,6 +41,13 @@ pub trait Upstream {
 
     /// Says that an attempt without a deadline is still under way, so that its lease holds.
     fn renew(&mut self, _now: Instant, _target: Target, _permit: &Permit) {}
+
+    /// How long an attempt may take before another is sent beside it: what the policy says, unless
+    /// the upstream knows better, from a [`RunningQuantile`](crate::RunningQuantile) say.
+    /// [`Micros::MAX`]: none is.
+    fn hedge_after(&self) -> Micros {
+        self.policy().hedge_after()
+    }
 }
 
 impl<U: Upstream + ?Sized> Upstream for &mut U {
@@ -66,6 +74,10 @@ impl<U: Upstream + ?Sized> Upstream for &mut U {
 
     fn renew(&mut self, now: Instant, target: Target, permit: &Permit) {
         (**self).renew(now, target, permit);
+    }
+
+    fn hedge_after(&self) -> Micros {
+        (**self).hedge_after()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Several attempts under way at once, the way gRPC A6 hedges.
 
 use evenkeel_core::{
-    Call, CallPolicy, Code, Pushback, StopReason, Throttle, ThrottlePolicy, Weight,
+    Action, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, StopReason, Throttle,
+    ThrottlePolicy, Weight,
 };
 
 use crate::driver::{HANG, OK, Reply, Run, U, after, at_once, drive};
@@ -14,7 +15,7 @@ fn hedged(delay: u64) -> CallPolicy {
 
 /// A hedging call against a pool of three.
 fn run(pool: &mut Pool, script: &[Reply]) -> Run {
-    let mut now = evenkeel_core::Instant::from_micros(11);
+    let mut now = Instant::from_micros(11);
     let deadline = pool.policy.deadline(now, Default::default());
     drive(&mut now, pool, Call::<3>::with_room(deadline, 1), script)
 }
@@ -74,4 +75,31 @@ fn no_delay_sends_all_at_once_and_a_refused_hedge_does_not_spin() {
     throttle.record(&failed, pool.policy.retry().codes(), &policy);
     pool.throttle = Some((throttle, policy));
     assert_eq!(run(&mut pool, &[after(9, OK)]).end(), (StopReason::Succeeded, 1, 9));
+}
+
+#[test]
+fn an_attempt_that_has_begun_to_answer_is_alone_and_stays_so() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+    let mut flying = Vec::new();
+    while flying.len() < 2 {
+        match call.poll(now, &mut pool) {
+            Action::Attempt(attempt) => flying.push(attempt),
+            Action::WaitUntil(at) => now = at,
+            Action::Finish(reason) => panic!("{reason}"),
+        }
+    }
+    let second = flying.pop().unwrap();
+    call.commit(now, &mut pool, &second);
+    assert_eq!(pool.members[0].booked[0].weight, Weight::Cancelled);
+    assert!(pool.members[1].booked.is_empty());
+    // No hedge is due any more, and what comes of the first is too late.
+    assert_eq!(call.poll(now, &mut pool), Action::WaitUntil(call.deadline().instant()));
+    let first = flying.pop().unwrap();
+    call.commit(now, &mut pool, &first);
+    assert_eq!(call.complete(now, &mut pool, first, OK), Next::StillTrying);
+    let broken = call.complete(now, &mut pool, second, U);
+    assert_eq!(broken, Next::Stop(StopReason::NotReplayable));
+    assert_eq!((pool.members[0].booked.len(), pool.members[1].booked.len()), (1, 1));
 }

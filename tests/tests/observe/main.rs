@@ -14,6 +14,7 @@ mod dashboard;
 mod documented;
 mod ends;
 mod faults;
+mod hedges;
 mod labels;
 mod members;
 mod numbers;

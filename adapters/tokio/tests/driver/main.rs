@@ -2,6 +2,7 @@
 
 mod drops;
 mod futures;
+mod hedged;
 mod panics;
 mod race;
 mod schedule;

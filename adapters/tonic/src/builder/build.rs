@@ -11,7 +11,7 @@ use crate::pool::{Pool, PoolBuilder};
 use crate::settings::Settings;
 use crate::upstream::Route;
 use crate::warn::Given;
-use crate::{AllowList, Resilient, contradictions};
+use crate::{Resilient, contradictions};
 
 impl Builder {
     /// The service over `inner`, usually a `tonic::transport::Channel`.
@@ -56,11 +56,11 @@ impl Builder {
 
     fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
+        let hedges = self.checked_hedges()?;
+        let idempotent = self.listed();
         let mut retry = self.retry;
         if let Some(retry) = &mut retry {
-            let declared =
-                (!self.methods.methods().is_empty()).then(|| AllowList::declared(&self.methods));
-            retry.idempotent = self.idempotent.or(declared);
+            retry.idempotent = idempotent;
         }
         let mut timeouts = HashMap::new();
         for (method, timeout) in self.timeouts {
@@ -90,6 +90,7 @@ impl Builder {
             budget_reserve: self.budget_reserve,
             ready: self.ready,
             retry,
+            hedges,
             breaker,
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,

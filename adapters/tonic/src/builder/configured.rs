@@ -12,7 +12,7 @@ use crate::{AllowList, Commit};
 impl Builder {
     /// What a settings file says about calls: its sections `[timeout]`, `[budget]` (what each call
     /// reserves; the rest is [`OpenBudgetLayer::configured`](crate::OpenBudgetLayer::configured)'s),
-    /// `[wait_for_ready]`, `[retry]`, `[breaker]` and `[throttle]`.
+    /// `[wait_for_ready]`, `[retry]`, `[hedging]`, `[breaker]` and `[throttle]`.
     ///
     /// A section the file does not have leaves the builder as it is; a section it has replaces what
     /// was said before. What is said afterwards wins.
@@ -43,23 +43,26 @@ impl Builder {
         if let Some(retry) = settings.retry() {
             self = self.retry_of(retry);
         }
+        if let Some(hedging) = settings.hedging() {
+            self = self.hedging_of(hedging);
+        }
         if let Some(breaker) = settings.breaker() {
             self = self.breaker_of(breaker)?;
         }
         if let Some(throttle) = settings.throttle() {
             self = self.throttle(throttle.policy());
         }
-        self.hedging_is_wanted |= settings.hedging().is_some();
         self.warnings.extend(settings.warnings().into_iter().filter(is_the_files));
         Ok(self)
     }
 
-    /// What a gRPC service config says about calls: the timeout, wait-for-ready and `retryPolicy`
-    /// of each method, and `retryThrottling`.
+    /// What a gRPC service config says about calls: the timeout, wait-for-ready and `retryPolicy` or
+    /// `hedgingPolicy` of each method, and `retryThrottling`.
     ///
-    /// For the methods it names, its `retryPolicy` and wait-for-ready win over those of the
-    /// builder, and the shorter timeout over the longer one. All others keep the builder's. What
-    /// may be executed twice is still decided by the list of methods, where there is one.
+    /// For the methods it names, its `retryPolicy`, `hedgingPolicy` and wait-for-ready win over
+    /// those of the builder, and the shorter timeout over the longer one. All others keep the
+    /// builder's. What may be executed twice is still decided by the list of methods; without one
+    /// all may be retried, and none is hedged, which is warned about.
     ///
     /// ```
     /// use evenkeel_tonic::{Resilient, evenkeel_settings::ServiceConfig};
@@ -80,7 +83,7 @@ impl Builder {
         if let Some(throttle) = config.throttle() {
             self = self.throttle(throttle);
         }
-        self.hedging_is_wanted |= methods().any(|method| method.hedging().is_some());
+        self.hedging_is_configured |= methods().any(|method| method.hedging().is_some());
         self.service_config = config.clone();
         self
     }

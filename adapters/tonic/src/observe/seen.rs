@@ -42,7 +42,7 @@ impl Seen {
 
     /// An attempt goes to `target`, which is called `name`.
     pub(crate) fn started(&mut self, now: Instant, deadline: Deadline, target: Target, name: &str) {
-        let (kind, previous) = self.tally.start(now);
+        let (kind, previous) = self.tally.start(now, self.view.hedged);
         let view = &self.view;
         if let Some(meters) = &view.meters {
             let left = (!deadline.is_none()).then(|| deadline.remaining(now));

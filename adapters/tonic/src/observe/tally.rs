@@ -31,13 +31,15 @@ pub(super) enum Kind {
 }
 
 impl Tally {
-    /// One more goes out. Answers what it is, and how many that count came before.
-    pub(super) fn start(&mut self, now: Instant) -> (Kind, u16) {
+    /// One more goes out. Answers what it is, and how many that count came before. Where a method is
+    /// hedged instead of retried, what follows a failure is a hedge too (gRPC A6).
+    pub(super) fn start(&mut self, now: Instant, hedged: bool) -> (Kind, u16) {
         let previous = self.counted;
         let kind = match (self.flying, core::mem::take(&mut self.repeats), previous) {
             (1.., _, _) => Kind::Hedge,
             (_, true, _) => Kind::Transparent,
             (_, false, 0) => Kind::First,
+            (_, false, _) if hedged => Kind::Hedge,
             (_, false, _) => Kind::Retry,
         };
         let count = match kind {
@@ -93,13 +95,13 @@ mod tests {
     #[test]
     fn a_transparent_repetition_has_the_number_of_what_it_repeats() {
         let mut tally = Tally::default();
-        assert_eq!(tally.start(at(0)), (Kind::First, 0));
+        assert_eq!(tally.start(at(0), false), (Kind::First, 0));
         tally.end(at(1), true);
-        assert_eq!(tally.start(at(1)), (Kind::Transparent, 0));
+        assert_eq!(tally.start(at(1), false), (Kind::Transparent, 0));
         tally.end(at(2), false);
-        assert_eq!(tally.start(at(102)), (Kind::Retry, 1));
+        assert_eq!(tally.start(at(102), false), (Kind::Retry, 1));
         tally.end(at(103), true);
-        assert_eq!(tally.start(at(103)), (Kind::Transparent, 1));
+        assert_eq!(tally.start(at(103), false), (Kind::Transparent, 1));
         tally.end(at(104), false);
         assert_eq!((tally.retries, tally.transparent, tally.hedges), (1, 2, 0));
         assert_eq!(tally.delay, Micros::from_millis(100));
@@ -108,10 +110,10 @@ mod tests {
     #[test]
     fn a_hedge_is_what_starts_beside_another_and_no_delay_counts_meanwhile() {
         let mut tally = Tally::default();
-        assert_eq!(tally.start(at(0)), (Kind::First, 0));
-        assert_eq!(tally.start(at(10)), (Kind::Hedge, 1));
+        assert_eq!(tally.start(at(0), false), (Kind::First, 0));
+        assert_eq!(tally.start(at(10), false), (Kind::Hedge, 1));
         tally.end(at(15), false);
-        assert_eq!(tally.start(at(20)), (Kind::Hedge, 2));
+        assert_eq!(tally.start(at(20), false), (Kind::Hedge, 2));
         tally.end(at(30), false);
         tally.end(at(30), false);
         assert_eq!((tally.retries, tally.hedges, tally.delay), (0, 2, Micros::ZERO));
@@ -121,7 +123,16 @@ mod tests {
     fn a_clock_that_goes_back_and_ends_without_a_beginning_change_no_sum() {
         let mut tally = Tally::default();
         tally.end(at(50), true);
-        assert_eq!(tally.start(at(0)), (Kind::Transparent, 0));
+        assert_eq!(tally.start(at(0), false), (Kind::Transparent, 0));
         assert_eq!(tally.delay, Micros::ZERO);
+    }
+
+    #[test]
+    fn what_follows_a_failure_of_a_hedged_method_is_a_hedge() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.start(at(0), true), (Kind::First, 0));
+        tally.end(at(5), false);
+        assert_eq!(tally.start(at(5), true), (Kind::Hedge, 1));
+        assert_eq!((tally.retries, tally.hedges), (0, 1));
     }
 }

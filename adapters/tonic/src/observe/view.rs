@@ -14,6 +14,8 @@ pub(crate) struct View {
     pub(super) sensitive: bool,
     /// Whether a failed call of it may be tried again, so that not to do so is a decision.
     pub(super) repeats: bool,
+    /// Whether it is hedged instead of retried.
+    pub(super) hedged: bool,
     /// Where its numbers go.
     pub(super) meters: Option<Meters>,
 }
@@ -32,7 +34,12 @@ pub(super) struct Names {
 
 impl View {
     /// Of the method with this path; `None` where nobody looks.
-    pub(crate) fn of(settings: &Settings, path: &str, repeats: bool) -> Option<Arc<Self>> {
+    pub(crate) fn of(
+        settings: &Settings,
+        path: &str,
+        repeats: bool,
+        hedged: bool,
+    ) -> Option<Arc<Self>> {
         let observing = settings.observing.as_ref()?;
         let method = path.strip_prefix('/').unwrap_or(path);
         let named = Some(&settings.target).filter(|name| !settings.pooled && !name.is_empty());
@@ -46,6 +53,7 @@ impl View {
             observing: Arc::clone(observing),
             sensitive: observing.sensitive.contains(path),
             repeats,
+            hedged,
             meters: Meters::of(settings, path, names.address.as_ref()),
             names,
         }))

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{
-    Attempt, CallPolicy, Clock, Deadline, Instant, Permit, Refusal, Report, Target, Tried, Upstream,
+    Attempt, Call, CallPolicy, Clock, Deadline, Instant, Micros, Permit, Refusal, Report, Target,
+    Tried, Upstream,
 };
-use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock};
+use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock, fresh_seed};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
+use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
@@ -79,12 +81,27 @@ impl<S> MethodUpstream<S> {
         Self { settings, method, retries, way, seen: None, deadline: Deadline::NONE }
     }
 
+    /// A call over it, with a seed of its own.
+    pub(crate) fn call<const IN_FLIGHT: usize>(&self, deadline: Deadline) -> Call<IN_FLIGHT> {
+        let call = Call::with_room(deadline, fresh_seed());
+        match self.way {
+            Way::One { .. } => call,
+            // Nobody may be known yet; for how long that is waited for, the flow says.
+            Way::Pool(_) => call.wait_for_ready(),
+        }
+    }
+
     pub(crate) const fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
     pub(crate) const fn method(&self) -> &Arc<Method> {
         &self.method
+    }
+
+    /// How the call is hedged, if it is.
+    pub(crate) fn hedged(&self) -> Option<&Hedged> {
+        self.method.hedged.as_ref().filter(|_| self.retries == Retries::AsConfigured)
     }
 
     pub(crate) const fn pool(&self) -> Option<&Arc<Pool<S>>> {
@@ -247,6 +264,10 @@ impl<S> Upstream for MethodUpstream<S> {
         if let (Some((policy, _)), Some(breaker)) = (&self.settings.breaker, self.breaker(target)) {
             breaker.renew(now, permit, policy);
         }
+    }
+
+    fn hedge_after(&self) -> Micros {
+        self.hedged().map_or(Micros::MAX, Hedged::delay)
     }
 }
 

@@ -7,6 +7,8 @@ use evenkeel_tokio::core::{
     Attempt, Deadline, Instant, Permit, Refusal, Report, Target, Transition,
 };
 
+use tonic::Status;
+
 use super::{MethodUpstream, Way};
 use crate::observe::{Scope, Seen};
 
@@ -25,9 +27,11 @@ impl<S> MethodUpstream<S> {
         }
     }
 
-    /// The record of the call, to tell it how it ended.
-    pub(crate) const fn take_seen(&mut self) -> Option<Box<Seen>> {
-        self.seen.take()
+    /// Tells the call's record how it ended.
+    pub(crate) fn over(&mut self, result: Result<(), &Status>) {
+        if let Some(mut seen) = self.seen.take() {
+            seen.over(result);
+        }
     }
 
     /// The span `attempt` is made in.

@@ -29,6 +29,7 @@ fn policies() {
     let _ = CallPolicy::deadline(&policy, any(), any());
     let _ = CallPolicy::timeout(&policy);
     let _ = CallPolicy::attempt_timeout(&policy);
+    let _ = CallPolicy::hedge_after(&policy);
     derived(&policy);
 
     let retry: &RetryPolicy = CallPolicy::retry(&policy);
@@ -100,6 +101,9 @@ fn drive<const IN_FLIGHT: usize, U: Upstream + ?Sized>(upstream: &mut U) {
             blur(&mut attempt);
             blur(&mut call);
             look(&attempt);
+            if any() {
+                Call::commit(&mut call, any(), upstream, &attempt);
+            }
             let _ = Call::complete(&mut call, any(), upstream, attempt, any());
         }
         Action::Finish(reason) => drop(black_box(reason)),
@@ -125,6 +129,7 @@ fn lend<U: Upstream + ?Sized>(upstream: &mut U) {
         Err(refusal) => drop(black_box(StopReason::from(refusal))),
     }
     let _ = Upstream::retry_allowed(upstream, any());
+    let _ = Upstream::hedge_after(upstream);
 }
 
 fn look(attempt: &Attempt) {

@@ -42,7 +42,7 @@ fn display<T: Display>(value: &T) {
     let _ = write!(Paper, "{value} {value:>width$.width$}");
 }
 
-fn debug<T: Debug>(value: &T) {
+pub(crate) fn debug<T: Debug>(value: &T) {
     let _ = write!(Paper, "{value:?} {value:#?}");
 }
 

@@ -8,9 +8,11 @@ use core::time::Duration;
 use evenkeel_core::rng::{mix, seed_from};
 use evenkeel_core::{
     Backoff, Clock, Code, CodeSet, Deadline, Event, Growth, Instant, Invalid, Micros, Outcome,
-    Random, Report, Sent, SmallRng, Target, Transition, Tried, Verdict,
+    Random, Report, RunningQuantile, Sent, SmallRng, Target, Transition, Tried, Verdict,
 };
 use evenkeel_probe::{any, blur};
+
+use crate::text::debug;
 
 pub(crate) fn reach() {
     time();
@@ -19,6 +21,7 @@ pub(crate) fn reach() {
     codes();
     outcomes();
     backoff();
+    latencies();
     events();
     refused_settings();
 }
@@ -142,6 +145,15 @@ impl Random for Shaken {
     fn next_u32(&mut self) -> u32 {
         any()
     }
+}
+
+fn latencies() {
+    let Ok(mut quantile) = RunningQuantile::new(any()) else { return };
+    blur(&mut quantile);
+    RunningQuantile::record(&mut quantile, any());
+    let _ = RunningQuantile::value(&quantile);
+    debug::<RunningQuantile>(&quantile);
+    black_box(quantile.clone() == quantile);
 }
 
 fn events() {
