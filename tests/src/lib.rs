@@ -76,6 +76,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+/// The example of the page about metrics and spans, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/observability.md")]
+pub struct Observability;
+
 /// The guide's examples, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/guide.md")]

@@ -40,6 +40,11 @@ impl Listening {
         self.at(Level::WARN)
     }
 
+    /// The errors so far.
+    pub fn errors(&self) -> Vec<String> {
+        self.at(Level::ERROR)
+    }
+
     /// What was merely reported so far: breakers that changed their state.
     pub fn reports(&self) -> Vec<String> {
         self.at(Level::INFO)

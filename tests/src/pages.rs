@@ -48,5 +48,5 @@ pub fn ids_of(test: &str) -> impl Iterator<Item = String> {
 fn id(word: &str) -> Option<String> {
     let (letter, number) = word.split_at_checked(1)?;
     let number: u16 = number.parse().ok()?;
-    "bcdfghlprwBCDFGHLPRW".contains(letter).then(|| format!("{}{number}", letter.to_uppercase()))
+    "bcdfghloprwBCDFGHLOPRW".contains(letter).then(|| format!("{}{number}", letter.to_uppercase()))
 }

@@ -22,6 +22,7 @@ use tower_service::Service;
 use crate::TransportError;
 use crate::error::BoxError;
 use crate::held::Held;
+use crate::observe::Scope;
 use crate::options::RetryOwned;
 use crate::wire::{self, status, timeout};
 
@@ -53,6 +54,7 @@ pin_project! {
         inner: S,
         deadline: Deadline,
         hold: Hold,
+        scope: Scope,
         #[pin]
         stage: Stage<S::Future>,
         #[pin]
@@ -84,7 +86,27 @@ where
         request.extensions_mut().insert(RetryOwned);
         let deadline = attempt.deadline();
         let stage = Stage::Ready { request: Some(request) };
-        Self { inner, deadline, hold, stage, timer: None }
+        Self { inner, deadline, hold, scope: Scope::NONE, stage, timer: None }
+    }
+
+    /// In this span, which the server gets to know.
+    pub(crate) fn within(mut self, scope: Scope) -> Self {
+        #[cfg(feature = "otel")]
+        if let Stage::Ready { request: Some(request) } = &mut self.stage {
+            scope.inject(request.headers_mut());
+        }
+        self.scope = scope;
+        self
+    }
+
+    fn poll_in_scope(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+        let scope = core::mem::replace(self.as_mut().project().scope, Scope::NONE);
+        let polled = {
+            let _entered = scope.enter();
+            self.as_mut().poll_stages(cx)
+        };
+        *self.project().scope = scope;
+        polled
     }
 
     fn poll_stages(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
@@ -132,7 +154,7 @@ where
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        if let Poll::Ready(ended) = caught(|| self.as_mut().poll_stages(cx)) {
+        if let Poll::Ready(ended) = caught(|| self.as_mut().poll_in_scope(cx)) {
             return Poll::Ready(ended);
         }
         let mut this = self.project();

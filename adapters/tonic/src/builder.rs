@@ -12,6 +12,7 @@ use evenkeel_tokio::core::{
 use crate::connect::Connectivity;
 use crate::error::BuildError;
 use crate::hedge::Hedges;
+use crate::observe::Observing;
 use crate::service::DEFAULT_REPLAY_LIMIT;
 use crate::settings::{Commit, Ready, Retry};
 use crate::{AllowList, MethodTable};
@@ -19,6 +20,7 @@ use crate::{AllowList, MethodTable};
 mod build;
 mod configured;
 mod hedged;
+mod observed;
 
 /// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
 ///
@@ -41,6 +43,7 @@ pub struct Builder {
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
+    observing: Observing,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
     /// Whether a settings file or a service config hedges.
@@ -66,6 +69,7 @@ impl Builder {
             throttle: None,
             methods: MethodTable::default(),
             connectivity: None,
+            observing: Observing::default(),
             native_retries: false,
             service_config: ServiceConfig::default(),
             hedging_is_configured: false,

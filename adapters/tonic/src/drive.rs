@@ -95,7 +95,10 @@ where
 {
     let request = flow.request();
     let ended = match flow.driven.upstream().service(&attempt) {
-        Some(inner) => Sending::new(inner, request, &attempt, flow.hold()).await,
+        Some(inner) => {
+            let sending = Sending::new(inner, request, &attempt, flow.hold());
+            sending.within(flow.driven.upstream().scope(&attempt)).await
+        }
         // Never missing: the upstream has admitted it.
         None => Ended::CutOff,
     };

@@ -61,14 +61,16 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
 
     /// The next action, with the end already worded.
     pub(crate) fn poll(&mut self) -> Step {
-        match self.driven.poll() {
-            Action::Attempt(attempt) => Step::Attempt(attempt),
+        let status = match self.driven.poll() {
+            Action::Attempt(attempt) => return Step::Attempt(attempt),
             Action::WaitUntil(at) => match self.nobody_will_come() {
-                Some(status) => Step::Over(status),
-                None => Step::WaitUntil(at),
+                Some(status) => status,
+                None => return Step::WaitUntil(at),
             },
-            Action::Finish(reason) => Step::Over(self.stopped_between(reason)),
-        }
+            Action::Finish(reason) => self.stopped_between(reason),
+        };
+        self.over(Err(&status));
+        Step::Over(status)
     }
 
     /// The request of one more attempt. The machine asks for none where there is none to give.
@@ -103,11 +105,13 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         match ended {
             Ended::Panicked(panic) => {
                 self.driven.complete(now, attempt, Outcome::new(Code::Unknown));
+                self.over(Err(&Status::unknown("the service below panicked")));
                 resume_unwind(panic)
             }
             Ended::Streaming(response) if !left.is_zero() => Concluded::Stream(response, attempt),
             Ended::Complete { code: Code::Ok, response } if !left.is_zero() => {
                 self.driven.complete(now, attempt, Outcome::success());
+                self.over(Ok(()));
                 Concluded::Over(Ok(response))
             }
             Ended::Complete { code, response } if code != Code::Ok => {
@@ -139,10 +143,8 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         }
         self.cut_off = false;
         self.forbid_what_cannot_repeat(outcome.sent);
-        match self.driven.complete(now, attempt, outcome) {
-            Next::Stop(reason) => Concluded::Over(Err(self.stopped(reason))),
-            Next::Retry { .. } | Next::StillTrying => Concluded::Again,
-        }
+        let next = self.driven.complete(now, attempt, outcome);
+        self.followed_by(now, next)
     }
 
     /// Books an attempt that our own deadline ended.
@@ -151,10 +153,27 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         let at = attempt.deadline().instant().max(now);
         self.forbid_what_cannot_repeat(Sent::Maybe);
         let outcome = Outcome::new(Code::DeadlineExceeded);
-        match self.driven.complete(at, attempt, outcome) {
-            Next::Stop(reason) => Concluded::Over(Err(self.stopped(reason))),
+        let next = self.driven.complete(at, attempt, outcome);
+        self.followed_by(at, next)
+    }
+
+    fn followed_by(&mut self, now: Instant, next: Next) -> Concluded {
+        if let Some(seen) = self.driven.upstream().seen() {
+            seen.decided(now, next);
+        }
+        match next {
+            Next::Stop(reason) => {
+                let status = self.stopped(reason);
+                self.over(Err(&status));
+                Concluded::Over(Err(status))
+            }
             Next::Retry { .. } | Next::StillTrying => Concluded::Again,
         }
+    }
+
+    /// Tells the call's record how it ended; the first word counts.
+    pub(crate) fn over(&mut self, result: Result<(), &Status>) {
+        self.driven.upstream_mut().over(result);
     }
 
     /// The same attempt again, elsewhere: it found no connection where it was to go.
@@ -242,7 +261,9 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     pub(crate) fn closed(&mut self) -> Status {
         let upstream = Arc::clone(&self.driven.upstream().settings().target);
         let attempts = self.driven.call().attempts();
-        Closed { upstream, attempts, last: self.said() }.into()
+        let status = Closed { upstream, attempts, last: self.said() }.into();
+        self.over(Err(&status));
+        status
     }
 
     fn deadline_passed(&mut self) -> Status {

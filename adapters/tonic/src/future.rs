@@ -171,7 +171,10 @@ fn ready_to_send<S>(
 ) -> Result<Request<Body>, Status> {
     let (parts, ()) = head.into_parts();
     let payload = match read {
-        Read::Failed(status) => return Err(status),
+        Read::Failed(status) => {
+            flow.over(Err(&status));
+            return Err(status);
+        }
         Read::Message(message) => Payload::Message(message),
         Read::Other(body) => Payload::stream(body),
     };
@@ -195,6 +198,7 @@ where
             // Never missing: the upstream has just admitted it.
             let Some(inner) = first.driven.upstream().service(&attempt) else { return Stage::Done };
             let sending = Sending::new(inner, request, &attempt, first.hold());
+            let sending = sending.within(first.driven.upstream().scope(&attempt));
             Stage::First { attempt: Some(attempt), sending }
         }
         Step::Over(status) => Stage::Refused { status: Some(status) },

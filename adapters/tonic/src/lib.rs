@@ -59,19 +59,21 @@
 //!
 //! # Map
 //!
-//! `service` (what is settled before the first attempt), `future` (the healthy call, without a box),
-//! `drive` (the loop after a first failure), `flow` (the machine and what was said last), `attempt`
-//! (one attempt on the wire), `hedge` (several of them at once), `reading`, `request`, `held`, `stream`, `messages` (bodies),
-//! `settings` and `builder` (by calls, by a settings file, by a service config), `upstream` (the
-//! core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling), [`target`] (how
-//! one is written down), [`pool`] (which there are, and whose turn it is), [`health`] (which are
-//! well), [`kit`] (all of it together), `server` (the layer).
+//! `service` and `incoming` (what is settled before the first attempt), `future` (the healthy call,
+//! without a box), `drive` (the loop after a first failure), `flow` (the machine and what was said
+//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`, `request`, `held`, `stream`, `messages`
+//! (bodies), `settings` and `builder` (by calls, by a settings file, by a service config), `upstream`
+//! (the core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling),
+//! [`target`] (how one is written down), [`pool`] (which there are, and whose turn it is),
+//! [`health`] (which are well), [`kit`] (all of it together), `server` (the layer), `observe` (what
+//! is told of calls).
 //!
 //! # Features
 //!
 //! None is on. `tls-ring` or `tls-aws-lc` brings TLS; without one a pool must be told
 //! [`insecure`](PoolBuilder::insecure). `tls-native-roots` and `tls-webpki-roots` say whom it trusts
-//! where no authority is named. `toml` and `json` read settings files and service configs.
+//! where no authority is named. `toml` and `json` read settings files and service configs. `otel`
+//! brings metrics over OpenTelemetry, and its trace context on each attempt.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
@@ -96,9 +98,11 @@ mod flow;
 mod future;
 mod hedge;
 mod held;
+mod incoming;
 mod manual;
 mod messages;
 mod method;
+mod observe;
 mod options;
 mod reading;
 mod request;
@@ -123,6 +127,8 @@ pub use hedge::{HedgeDelay, HedgePolicy};
 pub use kit::{Factory, FactoryBuilder, Kit, KitBuilder};
 pub use manual::CircuitBreaker;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
+#[cfg(feature = "otel")]
+pub use observe::Metrics;
 pub use options::CallOptions;
 pub use pool::{Pool, PoolBuilder};
 pub use server::{OpenBudget, OpenBudgetBody, OpenBudgetFuture, OpenBudgetLayer};

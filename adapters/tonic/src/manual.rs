@@ -6,6 +6,7 @@ use std::sync::Arc;
 use evenkeel_tokio::core::{Clock, Snapshot, Transition};
 use evenkeel_tokio::{AnyRule, Handle, TokioClock};
 
+use crate::observe::View;
 use crate::settings::{KeyRef, is_name};
 use crate::upstream::Route;
 use crate::{BreakerKey, Resilient};
@@ -33,13 +34,10 @@ use crate::{BreakerKey, Resilient};
 pub struct CircuitBreaker {
     key: BreakerKey,
     handle: Handle<AnyRule>,
+    view: Option<Arc<View>>,
 }
 
 impl CircuitBreaker {
-    pub(crate) const fn new(key: BreakerKey, handle: Handle<AnyRule>) -> Self {
-        Self { key, handle }
-    }
-
     /// Whose it is.
     pub const fn key(&self) -> &BreakerKey {
         &self.key
@@ -52,21 +50,25 @@ impl CircuitBreaker {
 
     /// Refuses everything until it is reset.
     pub fn force_open(&self) {
-        self.tell(self.handle.force_open());
+        self.tell(|breaker| breaker.force_open());
     }
 
     /// Refuses nothing until it is reset, whatever happens.
     pub fn force_closed(&self) {
-        self.tell(self.handle.force_closed());
+        self.tell(|breaker| breaker.force_closed());
     }
 
     /// Closes it, with nothing counted.
     pub fn reset(&self) {
-        self.tell(self.handle.reset());
+        self.tell(|breaker| breaker.reset());
     }
 
-    fn tell(&self, transition: Option<Transition>) {
-        let Some(transition) = transition else { return };
+    fn tell(&self, set: impl FnOnce(&Handle<AnyRule>) -> Option<Transition>) {
+        let from = self.handle.snapshot().state;
+        let Some(transition) = set(&self.handle) else { return };
+        if let Some(view) = &self.view {
+            view.set_by_hand(&self.key.target, from, transition);
+        }
         let (member, method, state) =
             (&*self.key.target, &*self.key.method, transition.state().name());
         tracing::info!(target: "evenkeel", member, method, state, "circuit breaker, by hand");
@@ -93,7 +95,8 @@ impl<S> Resilient<S> {
         }?;
         let key = BreakerKey { target, method: method.into() };
         let lookup = table.lookup(TokioClock.now(), &KeyRef::of(&key));
-        Some(CircuitBreaker::new(key, lookup.handle?))
+        let view = self.settings.method(method).view.clone();
+        Some(CircuitBreaker { key, handle: lookup.handle?, view })
     }
 }
 

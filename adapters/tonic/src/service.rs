@@ -8,8 +8,8 @@ use bytes::Bytes;
 use evenkeel_tokio::core::{Clock, Deadline, Instant, Micros};
 use evenkeel_tokio::{Driven, TokioClock, current_budget, trim};
 use http::{Request, Response};
+use tonic::Status;
 use tonic::body::Body;
-use tonic::{GrpcMethod, Status};
 use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
@@ -18,13 +18,15 @@ use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::hedge::{Hedge, hedge};
+use crate::incoming::{callers_deadline, method_path};
+use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
-use crate::warn::{Given, Warning};
-use crate::wire::timeout::{self, Timeout};
+use crate::warn::Warning;
+use crate::wire::timeout;
 use crate::{CallOptions, Snapshots};
 
 /// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
@@ -65,7 +67,8 @@ impl Resilient<()> {
 }
 
 impl<S> Resilient<S> {
-    pub(crate) const fn new(route: Route<S>, settings: Arc<Settings>) -> Self {
+    pub(crate) fn new(route: Route<S>, settings: Arc<Settings>) -> Self {
+        settings.announce();
         Self { route, settings }
     }
 
@@ -112,21 +115,23 @@ where
             Route::One(inner) if stands_down || is_idle(&method, &request) => {
                 return ResponseFuture::passing(inner, request);
             }
-            Route::Pool(pool) if pool.is_closed() => {
-                let upstream = Arc::clone(&self.settings.target);
-                let closed = Closed { upstream, attempts: 0, last: None };
-                return ResponseFuture::refused(closed.into());
-            }
             route => route,
         };
-        match self.admit(&method, &mut request) {
+        // The outer one of two that are stacked tells of the call.
+        let seen = Seen::begin(method.view.as_ref().filter(|_| !stands_down));
+        match self.admit(&route, &method, &mut request) {
             Ok(admitted) if stands_down => {
                 // A member must be chosen all the same, but only once.
                 let admitted = Admitted { waits: false, retries: Retries::Off, ..admitted };
-                self.start(route, method, admitted, request)
+                self.start(route, method, admitted, request, seen)
             }
-            Ok(admitted) => self.start(route, method, admitted, request),
-            Err(status) => ResponseFuture::refused(status),
+            Ok(admitted) => self.start(route, method, admitted, request, seen),
+            Err(status) => {
+                if let Some(mut seen) = seen {
+                    seen.over(Err(&status));
+                }
+                ResponseFuture::refused(status)
+            }
         }
     }
 }
@@ -165,7 +170,16 @@ impl<S> Resilient<S> {
     }
 
     /// Timeout, then budget, then wait-for-ready.
-    fn admit(&self, method: &Arc<Method>, request: &mut Request<Body>) -> Result<Admitted, Status> {
+    fn admit(
+        &self,
+        route: &Route<S>,
+        method: &Arc<Method>,
+        request: &mut Request<Body>,
+    ) -> Result<Admitted, Status> {
+        if matches!(route, Route::Pool(pool) if pool.is_closed()) {
+            let upstream = Arc::clone(&self.settings.target);
+            return Err(Closed { upstream, attempts: 0, last: None }.into());
+        }
         let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
         let now = TokioClock.now();
         let deadline =
@@ -213,6 +227,7 @@ impl<S> Resilient<S> {
         method: Arc<Method>,
         admitted: Admitted,
         request: Request<Body>,
+        seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
         S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
@@ -226,7 +241,8 @@ impl<S> Resilient<S> {
             pool.start();
         }
         let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
-        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route);
+        let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route)
+            .seen_by(seen, deadline);
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
         let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
         let streams = kind.is_some_and(|kind| kind.client_streaming());
@@ -262,41 +278,6 @@ fn is_idle(method: &Method, request: &Request<Body>) -> bool {
         && current_budget().is_none()
         && !request.headers().contains_key(timeout::GRPC_TIMEOUT)
         && request.extensions().get::<CallOptions>().is_none()
-}
-
-/// The full name of the method. A client with an origin has a prefix in its path, which the
-/// generated code's own name does not.
-fn method_path(request: &Request<Body>) -> &str {
-    let path = request.uri().path();
-    let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
-    let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
-    let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
-    let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));
-    // A layer above may have changed the path under the extension. The path is what is called.
-    prefix.and_then(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
-}
-
-/// Takes the caller's own timeout out of the request: each attempt gets what is left.
-fn callers_deadline(now: Instant, request: &mut Request<Body>, warned: &Given) -> Deadline {
-    let timeout = timeout::read(request.headers());
-    match timeout {
-        Timeout::Absent => return Deadline::NONE,
-        Timeout::Malformed | Timeout::Value(_) => {}
-    }
-    request.headers_mut().remove(timeout::GRPC_TIMEOUT);
-    match timeout {
-        Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
-        Timeout::Malformed if warned.first(Warning::MalformedTimeout) => {
-            tracing::warn!(
-                target: "evenkeel",
-                method = request.uri().path(),
-                "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
-                 left out, and the call has the configured timeout alone",
-            );
-            Deadline::NONE
-        }
-        Timeout::Absent | Timeout::Malformed => Deadline::NONE,
-    }
 }
 
 fn budgeted(

@@ -12,6 +12,7 @@ use hashbrown::Equivalent;
 
 use crate::connect::Connectivity;
 use crate::hedge::{Hedged, Hedges};
+use crate::observe::{Observing, View};
 use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
 use crate::{AllowList, BreakerKey, MethodKind, MethodTable};
@@ -34,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) service_config: ServiceConfig,
     /// Whether calls go to the members of a pool.
     pub(crate) pooled: bool,
+    pub(crate) observing: Option<Arc<Observing>>,
     pub(crate) warned: Given,
     /// What applies to each method of the table, from its first call on.
     pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
@@ -97,6 +99,8 @@ pub(crate) struct Method {
     pub(crate) breaker: Option<Handle<AnyRule>>,
     /// Its place in the closed set, where the members of a pool keep their breakers for it.
     pub(crate) number: Option<usize>,
+    /// What is told about its calls, where anybody wants to know.
+    pub(crate) view: Option<Arc<View>>,
 }
 
 impl Settings {
@@ -140,6 +144,7 @@ impl Settings {
             None => RetryPolicy::OFF,
         };
         let hedge = self.hedges.as_ref().and_then(|hedges| hedges.of(path, config));
+        let hedged = hedge.is_some();
         let unary_response = kind.is_some_and(|kind| !kind.server_streaming());
         let restarts = |retry: &Retry| !unary_response && hedge.is_none() && retry.restarts(path);
         let ready = config.and_then(MethodConfig::wait_for_ready);
@@ -161,6 +166,7 @@ impl Settings {
             passive: self.is_passive() && hedge.is_none() && call.timeout() == Micros::MAX,
             breaker: self.lasting_breaker(path),
             number: self.methods.methods().iter().position(|method| method.path() == path),
+            view: View::of(self, path, retry.max_attempts() > 1 || hedged, hedged),
         }
     }
 
@@ -179,6 +185,7 @@ impl Settings {
 
     fn is_passive(&self) -> bool {
         !self.pooled
+            && self.observing.is_none()
             && self.ready.is_none()
             && self.retry.is_none()
             && self.breaker.is_none()

@@ -135,7 +135,9 @@ where
             Answer::Over(result) => Some(result.map(last_frame)),
             Answer::Stream(response, attempt, mut flow) => {
                 if !self.restart.as_mut()?.begin_anew(response.headers()) {
-                    return Some(Err(other_encoding(flow.said())));
+                    let status = other_encoding(flow.said());
+                    flow.over(Err(&status));
+                    return Some(Err(status));
                 }
                 let method = &*flow.driven.upstream().method().path;
                 tracing::warn!(

@@ -96,6 +96,7 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             pooled,
+            observing: self.observing.shared(),
             service_config: self.service_config,
             warned: Given::default(),
             declared,

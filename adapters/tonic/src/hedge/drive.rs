@@ -45,10 +45,13 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let Hedge { upstream, deadline, waits } = hedge;
+    let Hedge { mut upstream, deadline, waits } = hedge;
     let head = Head::of(&parts);
     match poll_fn(|cx| reading.poll(cx)).await {
-        Read::Failed(status) => Err(status),
+        Read::Failed(status) => {
+            upstream.over(Err(&status));
+            Err(status)
+        }
         Read::Message(message) => {
             let call = upstream.call(deadline);
             let mut flow = HedgedFlow::new(Driven::new(call, upstream), waits);

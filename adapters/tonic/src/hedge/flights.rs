@@ -73,6 +73,7 @@ where
         let doing = match flow.driven.upstream().service(&attempt) {
             Some(inner) => {
                 let sending = Sending::new(inner, flow.request(), &attempt, flow.hold());
+                let sending = sending.within(flow.driven.upstream().scope(&attempt));
                 Doing::Sending(Box::pin(sending))
             }
             // Never missing: the upstream has admitted it.

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use evenkeel_tokio::core::{
     Attempt, Call, CallPolicy, Clock, Deadline, Instant, Micros, Permit, Refusal, Report, Target,
-    Transition, Tried, Upstream,
+    Tried, Upstream,
 };
 use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock, fresh_seed};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
 use crate::hedge::Hedged;
+use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
 
 mod pooled;
 mod route;
+mod telling;
 
 pub(crate) use route::Route;
 
@@ -27,6 +29,10 @@ pub(crate) struct MethodUpstream<S> {
     method: Arc<Method>,
     retries: Retries,
     way: Way<S>,
+    /// The record of the call, where there is one, and until it knows how the call ended.
+    seen: Option<Box<Seen>>,
+    /// When the call must be over, which is what its record tells at each attempt.
+    deadline: Deadline,
 }
 
 /// The route as one call uses it.
@@ -72,7 +78,7 @@ impl<S> MethodUpstream<S> {
             Route::One(service) => Way::One { service, breaker: None },
             Route::Pool(pool) => Way::Pool(Pooled::new(pool)),
         };
-        Self { settings, method, retries, way }
+        Self { settings, method, retries, way, seen: None, deadline: Deadline::NONE }
     }
 
     /// A call over it, with a seed of its own.
@@ -171,21 +177,26 @@ impl<S> MethodUpstream<S> {
         }
     }
 
-    fn tell(&self, target: Target, transition: Option<Transition>) {
-        let Some(transition) = transition else { return };
-        let (upstream, method) = (&*self.settings.target, &*self.method.path);
-        let state = transition.state().name();
-        match &self.way {
-            Way::One { .. } => {
-                tracing::info!(target: "evenkeel", upstream, method, state, "circuit breaker");
+    /// A target for the next attempt, whose breaker gives leave.
+    fn choose(
+        &mut self,
+        now: Instant,
+        lease: Deadline,
+        tried: Tried,
+    ) -> Result<(Target, Permit), Refusal> {
+        self.look_up(now);
+        let granted = match (&mut self.way, &self.settings.breaker) {
+            (Way::Pool(pooled), _) => {
+                pooled.admit(&self.settings, &self.method, now, lease, tried)?
             }
-            Way::Pool(pooled) => {
-                let member = pooled.member(target).map_or("", |member| &member.name);
-                tracing::info!(
-                    target: "evenkeel", upstream, member, method, state, "circuit breaker",
-                );
-            }
-        }
+            (Way::One { .. }, None) => (Target::ONLY, Permit::UNTRACKED),
+            (Way::One { .. }, Some((policy, _))) => match self.breaker(Target::ONLY) {
+                Some(breaker) => (Target::ONLY, breaker.admit(now, lease, policy)?),
+                None => (Target::ONLY, Permit::UNTRACKED),
+            },
+        };
+        self.tell(granted.0, granted.1.transition());
+        Ok(granted)
     }
 }
 
@@ -225,19 +236,9 @@ impl<S> Upstream for MethodUpstream<S> {
         lease: Deadline,
         tried: Tried,
     ) -> Result<(Target, Permit), Refusal> {
-        self.look_up(now);
-        let granted = match (&mut self.way, &self.settings.breaker) {
-            (Way::Pool(pooled), _) => {
-                pooled.admit(&self.settings, &self.method, now, lease, tried)?
-            }
-            (Way::One { .. }, None) => (Target::ONLY, Permit::UNTRACKED),
-            (Way::One { .. }, Some((policy, _))) => match self.breaker(Target::ONLY) {
-                Some(breaker) => (Target::ONLY, breaker.admit(now, lease, policy)?),
-                None => (Target::ONLY, Permit::UNTRACKED),
-            },
-        };
-        self.tell(granted.0, granted.1.transition());
-        Ok(granted)
+        let admitted = self.choose(now, lease, tried);
+        self.look_at(now, &admitted);
+        admitted
     }
 
     fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report) {
@@ -247,13 +248,16 @@ impl<S> Upstream for MethodUpstream<S> {
         if let Some(throttle) = &self.settings.throttle {
             throttle.record(report, self.method.policy.retry().codes());
         }
+        self.look_back(now, target, report);
         if let Way::Pool(pooled) = &mut self.way {
             pooled.record(now, target, report);
         }
     }
 
     fn retry_allowed(&mut self, _now: Instant) -> bool {
-        self.settings.throttle.as_ref().is_none_or(SharedThrottle::allow)
+        let allowed = self.settings.throttle.as_ref().is_none_or(SharedThrottle::allow);
+        self.look_at_throttle(allowed);
+        allowed
     }
 
     fn renew(&mut self, now: Instant, target: Target, permit: &Permit) {

@@ -1,0 +1,49 @@
+//! This file knows what a request says of itself before anything is made of it: its method, and how
+//! long its caller waits.
+
+use evenkeel_tokio::core::{Deadline, Instant};
+use http::Request;
+use tonic::GrpcMethod;
+use tonic::body::Body;
+
+use crate::warn::{Given, Warning};
+use crate::wire::timeout::{self, Timeout};
+
+/// The full name of the method. A client with an origin has a prefix in its path, which the
+/// generated code's own name does not.
+pub(crate) fn method_path(request: &Request<Body>) -> &str {
+    let path = request.uri().path();
+    let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
+    let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
+    let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));
+    // A layer above may have changed the path under the extension. The path is what is called.
+    prefix.and_then(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
+}
+
+/// Takes the caller's own timeout out of the request: each attempt gets what is left.
+pub(crate) fn callers_deadline(
+    now: Instant,
+    request: &mut Request<Body>,
+    warned: &Given,
+) -> Deadline {
+    let timeout = timeout::read(request.headers());
+    match timeout {
+        Timeout::Absent => return Deadline::NONE,
+        Timeout::Malformed | Timeout::Value(_) => {}
+    }
+    request.headers_mut().remove(timeout::GRPC_TIMEOUT);
+    match timeout {
+        Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
+        Timeout::Malformed if warned.first(Warning::MalformedTimeout) => {
+            tracing::warn!(
+                target: "evenkeel",
+                method = request.uri().path(),
+                "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
+                 left out, and the call has the configured timeout alone",
+            );
+            Deadline::NONE
+        }
+        Timeout::Absent | Timeout::Malformed => Deadline::NONE,
+    }
+}

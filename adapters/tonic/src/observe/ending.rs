@@ -1,0 +1,110 @@
+//! This file knows the one word for how a call ended, and which of its facts may be told.
+
+use core::error::Error;
+use core::iter::successors;
+
+use evenkeel_tokio::core::{Code, StopReason};
+use tonic::Status;
+
+use crate::error::{
+    BudgetExhausted, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped,
+};
+use crate::wire::status::from_tonic;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Ending {
+    pub(super) kind: Kind,
+    pub(super) code: Code,
+    /// Whether it is this side's verdict, and not what a server or the transport said.
+    pub(super) local: bool,
+    /// Why there was no further attempt, where one could have been wanted.
+    pub(super) denied: Option<&'static str>,
+}
+
+/// The four kinds of end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// The caller went away.
+    Cancelled,
+    Error,
+    /// Our circuit breaker refused it.
+    Rejected,
+    Success,
+}
+
+impl Kind {
+    /// The name used in metrics and spans.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+            Self::Rejected => "rejected",
+            Self::Success => "success",
+        }
+    }
+}
+
+impl Ending {
+    /// Dropped before it was over.
+    pub(super) const DROPPED: Self =
+        Self { kind: Kind::Cancelled, code: Code::Cancelled, local: true, denied: None };
+
+    const SUCCESS: Self = Self { kind: Kind::Success, code: Code::Ok, local: false, denied: None };
+
+    /// Of a call that brought this.
+    pub(super) fn of(result: Result<(), &Status>) -> Self {
+        let Err(status) = result else { return Self::SUCCESS };
+        let code = from_tonic(status.code());
+        let (mut kind, mut denied) = (Kind::Error, None);
+        match status.source() {
+            Some(source) if source.is::<CircuitOpen>() => {
+                (kind, denied) = (Kind::Rejected, Some("breaker"));
+            }
+            Some(source) => {
+                let stopped = source.downcast_ref::<Stopped>();
+                denied = stopped.and_then(|stopped| denial(stopped.reason));
+            }
+            None => {}
+        }
+        Self { kind, code, local: is_local(status), denied }
+    }
+
+    /// Where the error came from.
+    pub(super) const fn origin(&self) -> &'static str {
+        if self.local { "local" } else { "peer" }
+    }
+
+    /// Whether what the status says belongs into a trace: only where it tells of a fault in the
+    /// program. An answer such as `NOT_FOUND` is an answer.
+    pub(super) const fn is_a_fault(&self) -> bool {
+        matches!(self.code, Code::Internal | Code::Unknown | Code::DataLoss)
+    }
+}
+
+/// The word for why there was no further attempt. A throttle's no was counted when it said it, and
+/// neither a success nor a caller who left was denied anything.
+const fn denial(reason: StopReason) -> Option<&'static str> {
+    match reason {
+        StopReason::AttemptsUsedUp => Some("attempts"),
+        StopReason::CircuitOpen { .. } => Some("breaker"),
+        StopReason::DeadlinePassed | StopReason::DeadlineWouldPass => Some("deadline"),
+        StopReason::HintTooLong { .. } | StopReason::PushedBack => Some("pushback"),
+        StopReason::NoTarget => Some("no_target"),
+        StopReason::NotIdempotent => Some("not_idempotent"),
+        StopReason::NotReplayable => Some("not_replayable"),
+        StopReason::NotRetryable => Some("not_retryable"),
+        StopReason::Cancelled | StopReason::Succeeded | StopReason::Throttled => None,
+    }
+}
+
+fn is_local(status: &Status) -> bool {
+    let first: Option<&(dyn Error + 'static)> = status.source();
+    successors(first, |&error| error.source()).any(|error| {
+        error.is::<BudgetExhausted>()
+            || error.is::<CircuitOpen>()
+            || error.is::<Closed>()
+            || error.is::<DeadlinePassed>()
+            || error.is::<NoHealthyTargets>()
+    })
+}
