@@ -72,7 +72,7 @@ wanted_packages() {
 have_defmt_print() {
     PATH="$tools/bin:$PATH"
     if command -v defmt-print >"$log" 2>&1; then return; fi
-    if ! (cd / && cargo install --quiet --locked defmt-print --root "$tools") >"$log" 2>&1; then
+    if ! (cd / && cargo install --quiet --debug --locked defmt-print --root "$tools") >"$log" 2>&1; then
         skipped defmt-print "not installed, and cargo cannot build it: $(tail -n 1 "$log")"
         return 1
     fi
