@@ -154,21 +154,7 @@ where
                 };
                 // Read once, so that ledger and machine agree on what came too late.
                 now = TokioClock.now();
-                let outcome = match ended {
-                    Some(Ok((outcome, reply))) => {
-                        ledger.keep(now, &next, reply);
-                        outcome
-                    }
-                    Some(Err(panic)) => {
-                        driven.complete(now, next, Outcome::new(Code::Unknown));
-                        resume_unwind(panic);
-                    }
-                    None => {
-                        ledger.cut_off();
-                        Outcome::new(Code::DeadlineExceeded)
-                    }
-                };
-                if let Next::Stop(reason) = driven.complete(now, next, outcome) {
+                if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, next, ended) {
                     return ledger.settle(reason);
                 }
             }
@@ -179,6 +165,34 @@ where
             Action::Finish(reason) => return ledger.settle(reason),
         }
     }
+}
+
+/// How an attempt ended: with a reply and what it was judged to be, in a panic, or at its deadline.
+pub(crate) type Ended<T, E> = Option<std::thread::Result<(Outcome, Result<T, E>)>>;
+
+/// Keeps what an attempt ended in, and tells the machine. A panic goes on its way once it is told.
+pub(crate) fn book<U: Upstream, T, E, const IN_FLIGHT: usize>(
+    driven: &mut Driven<U, IN_FLIGHT>,
+    ledger: &mut Ledger<T, E>,
+    now: Instant,
+    attempt: Attempt,
+    ended: Ended<T, E>,
+) -> Next {
+    let outcome = match ended {
+        Some(Ok((outcome, reply))) => {
+            ledger.keep(now, &attempt, reply);
+            outcome
+        }
+        Some(Err(panic)) => {
+            driven.complete(now, attempt, Outcome::new(Code::Unknown));
+            resume_unwind(panic);
+        }
+        None => {
+            ledger.cut_off();
+            Outcome::new(Code::DeadlineExceeded)
+        }
+    };
+    driven.complete(now, attempt, outcome)
 }
 
 /// The output of `future`, or `None` once `deadline` has come first. The future is polled before

@@ -3,14 +3,13 @@
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
 use core::task::Poll;
-use std::panic::resume_unwind;
 
 use evenkeel_std::core::{
-    Action, Attempt, Call, Clock, Code, Deadline, Instant, Next, Outcome, Upstream,
+    Action, Attempt, Call, Clock, Deadline, Instant, Next, Outcome, Upstream,
 };
 use evenkeel_std::{Error, Ledger, fresh_seed};
 
-use crate::driver::caught;
+use crate::driver::{book, caught};
 use crate::{AttemptInfo, Driven, TokioClock, sleep_until, until};
 
 /// Like [`call`](crate::call), with up to five attempts at once: the upstream's policy says after
@@ -85,21 +84,7 @@ where
             // What else has ended by now is heard before anything more is sent.
             until_at = Instant::ZERO;
             let now = TokioClock.now();
-            let outcome = match ended {
-                Some(Ok((outcome, reply))) => {
-                    ledger.keep(now, &landed, reply);
-                    outcome
-                }
-                Some(Err(panic)) => {
-                    driven.complete(now, landed, Outcome::new(Code::Unknown));
-                    resume_unwind(panic);
-                }
-                None => {
-                    ledger.cut_off();
-                    Outcome::new(Code::DeadlineExceeded)
-                }
-            };
-            if let Next::Stop(reason) = driven.complete(now, landed, outcome) {
+            if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, landed, ended) {
                 return ledger.settle(reason);
             }
         }

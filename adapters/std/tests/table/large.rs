@@ -130,7 +130,7 @@ fn room_for_everything_costs_nothing() {
 
 /// Ten million keys nobody asks for twice, against a million that are there.
 #[test]
-#[ignore = "half a minute if optimised: cargo test --release --test table -- --ignored"]
+#[ignore = "minutes, even if optimised: `tests/deep flood` runs it"]
 fn ten_million_fresh_keys() {
     let table = Table::new(1_000_000).unwrap();
     for key in 0..1_000_000 {
