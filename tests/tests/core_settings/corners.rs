@@ -222,3 +222,28 @@ fn a_link_gives_up_once_and_for_all() {
     assert_eq!(acts[2], ReconnectAction::GiveUp, "{setback:?}: {acts:?}");
     assert_eq!(link.poll(Instant::MAX, &policy), ReconnectAction::GiveUp);
 }
+
+/// A device that slept through the end of its window does not dial once more.
+#[test]
+fn a_link_that_slept_through_its_end_gives_up() {
+    let policy = ReconnectPolicy::DEFAULT.with_give_up_after(Duration::from_secs(500)).unwrap();
+    let (mut link, mut now) = (Reconnect::new(1), NOW);
+    let first = dial(&mut link, &mut now, &policy);
+    let setback = link.failed(now, first, None, &policy).unwrap();
+    assert!(setback.dial_at < Instant::MAX, "there was time for another dial");
+    let end = now.after(policy.give_up_after());
+    assert_eq!(link.poll(end, &policy), ReconnectAction::GiveUp);
+}
+
+/// Growth never stands still for rounding, but nothing grows to nothing.
+#[test]
+fn a_breaker_that_is_never_open_for_long_stays_so() {
+    let policy = BreakerPolicy::new(Consecutive::new(1).unwrap()).with_open_for(Duration::ZERO);
+    let policy = policy.unwrap().with_growth(1_500, Duration::from_secs(1)).unwrap();
+    let mut breaker = CircuitBreaker::closed();
+    for _ in 0..4 {
+        let permit = breaker.admit(NOW, Deadline::NONE, &policy).unwrap();
+        breaker.record(NOW, permit, Verdict::Failure, &policy);
+        assert_eq!(breaker.state(), BreakerState::Open);
+    }
+}
