@@ -161,3 +161,16 @@ fn read(file: &Path) -> String {
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
+
+/// `--no-default-features` leaves the services out, and must still build what is about the core.
+#[test]
+fn a_test_of_services_says_so() {
+    let manifest = read(&root().join("tests/Cargo.toml"));
+    for entry in fs::read_dir(root().join("tests/tests")).expect("a folder of tests") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let about_the_core = ["core_", "laws_", "tidy"].iter().any(|word| name.starts_with(word));
+        let says_so = format!("name = \"{name}\"\nrequired-features = [\"services\"]");
+        assert_eq!(manifest.contains(&says_so), !about_the_core, "tests/Cargo.toml about {name}");
+    }
+}
