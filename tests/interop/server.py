@@ -2,7 +2,8 @@
 
     server.py [--port PORT] [--without-health]
 
-It prints the port it listens on, and lives until its standard input ends.
+It prints the port it listens on, and another that only it listens on, and lives until its standard
+input ends.
 
 The service is `lab.v1.Lab` of `tests/proto/lab.proto`. No generated code is needed: a message that
 has nothing but its first field is a `StringValue` on the wire. The text of a request, or of the
@@ -14,8 +15,8 @@ The first request with a key gets the first reply, and so on; the last one is gi
 is not in a reply does not happen:
 
     headers    true: response headers are sent before anything else
-    hang       true: nothing comes until the client has gone
     items      texts that a response stream begins with
+    hang       true: nothing more comes until the client has gone
     text       what is answered
     times      how often the text is repeated, to make it long
     gzip       true: the answer may be compressed
@@ -55,9 +56,11 @@ class Lab:
         return self.answer(json.loads(request.value), context)
 
     def export(self, request, context):
-        reply = self.begin(json.loads(request.value), context)
+        reply, seen = self.begin(json.loads(request.value), context)
         for item in reply.get("items", []):
             yield StringValue(value=item)
+        if reply.get("hang"):
+            hang(seen, context)
         if "code" in reply:
             fail(reply, context)
 
@@ -73,7 +76,9 @@ class Lab:
             yield request
 
     def answer(self, script, context):
-        reply = self.begin(script, context)
+        reply, seen = self.begin(script, context)
+        if reply.get("hang"):
+            hang(seen, context)
         if "code" in reply and not reply.get("sent"):
             fail(reply, context)
         if "code" in reply:
@@ -98,12 +103,14 @@ class Lab:
             requests.append(seen)
         if reply.get("headers"):
             context.send_initial_metadata(())
-        if reply.get("hang"):
-            gone = threading.Event()
-            if context.add_callback(gone.set):
-                gone.wait(60)
-            seen["gone"] = True
-        return reply
+        return reply, seen
+
+
+def hang(seen, context):
+    gone = threading.Event()
+    if context.add_callback(gone.set):
+        gone.wait(60)
+    seen["gone"] = True
 
 
 def fail(reply, context):
@@ -128,12 +135,14 @@ class Peer(grpc.ServerInterceptor):
 
     def __init__(self, lab):
         self.lab = lab
+        self.lock = threading.Lock()
         self.calls = collections.Counter()
         self.health = health.HealthServicer()
         self.server = None
 
     def intercept_service(self, continuation, details):
-        self.calls[details.method] += 1
+        with self.lock:
+            self.calls[details.method] += 1
         return continuation(details)
 
     def control(self, request, context):
@@ -147,7 +156,8 @@ class Peer(grpc.ServerInterceptor):
 
     def count(self, method):
         """How often this method was called, whether it exists or not."""
-        return self.calls[method]
+        with self.lock:
+            return self.calls[method]
 
     def set_health(self, service, status):
         """What the health service says from now on."""
@@ -185,9 +195,10 @@ def main():
         peer.server.add_generic_rpc_handlers((handler,))
     if not arguments.without_health:
         health_pb2_grpc.add_HealthServicer_to_server(peer.health, peer.server)
-    port = peer.server.add_insecure_port(f"127.0.0.1:{arguments.port}")
+    # Several servers may share the first; who controls one must not reach another.
+    ports = [peer.server.add_insecure_port(f"127.0.0.1:{port}") for port in (arguments.port, 0)]
     peer.server.start()
-    print(port, flush=True)
+    print(*ports, flush=True)
     sys.stdin.read()
 
 

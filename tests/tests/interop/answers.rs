@@ -105,7 +105,7 @@ async fn g42_and_r13_and_r17_a_stream_is_begun_again_where_that_was_asked_for() 
     let (items, status) = exported(&mut lab, asks("broken", broken)).await;
     assert_eq!((items.concat(), status), ("12123".to_owned(), None));
     assert_eq!(server.previous("broken").await, [None, Some("1".to_owned())]);
-    assert_eq!(listening.warnings_about("restart"), 1, "{:?}", listening.warnings());
+    assert_eq!(listening.warnings_about("started anew"), 1, "{:?}", listening.warnings());
 }
 
 #[ignore = "needs grpcio: tests/run interop"]

@@ -8,8 +8,8 @@ use evenkeel_tonic::{Kit, NoHealthyTargets, cause};
 use serde_json::json;
 use tonic::Code;
 
-use crate::lab::{LONG, Lab, asks, calls, eventually, outcome, pool};
-use crate::python::Server;
+use crate::lab::{LONG, Lab, asks, calls, eventually, pool, retried};
+use crate::python::{Server, reserved};
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
@@ -22,17 +22,20 @@ fn checked(server: &Server, mode: HealthMode) -> Kit {
     let health = move |checker: HealthCheckerBuilder| {
         checker.mode(mode).policy(policy).service("lab.v1.Lab")
     };
-    let builder = Kit::builder("grpcio").pool(pool(&[server.target()])).calls(calls());
-    builder.health(health).build().unwrap()
+    let builder = Kit::builder("grpcio").pool(pool(&[server.target()]));
+    let calls = retried(3, Duration::from_millis(5));
+    builder.calls(calls).health(health).build().unwrap()
 }
 
 async fn becomes(kit: &Kit, server: &Server, healthy: bool) {
     let target = server.target();
-    eventually(async || kit.health().unwrap().is_healthy(&target) == Ok(healthy)).await;
+    let verdict = || kit.health().unwrap().verdicts().get(&*target).copied().flatten();
+    eventually(async || verdict() == Some(healthy)).await;
     // What a caller sees is what the checker says.
     let answer = Lab::new(kit.channel()).echo(asks("k", json!([{ "text": "there" }]))).await;
     if healthy {
-        assert_eq!(outcome(answer), Ok("there".to_owned()));
+        let answer = answer.unwrap_or_else(|failed| panic!("{failed:?}"));
+        assert_eq!(answer.into_inner().text, "there");
     } else {
         let failed = answer.unwrap_err();
         assert_eq!(failed.code(), Code::Unavailable);
@@ -46,7 +49,6 @@ async fn h01_and_g79_checks_notice_every_change() {
     let server = Server::start();
     let kit = checked(&server, HealthMode::Check);
     // The server has never heard of the service: NOT_FOUND.
-    kit.health().unwrap().wait_until_ready(LONG).await;
     becomes(&kit, &server, false).await;
     for status in ["SERVING", "NOT_SERVING", "SERVING", "UNKNOWN", "SERVING", "SERVICE_UNKNOWN"] {
         server.set_health("lab.v1.Lab", status).await;
@@ -61,7 +63,6 @@ async fn g78_and_g79_a_watch_is_told_every_change_on_one_stream() {
     let server = Server::start();
     let kit = checked(&server, HealthMode::Watch);
     // It says SERVICE_UNKNOWN, at once, and goes on.
-    kit.health().unwrap().wait_until_ready(LONG).await;
     becomes(&kit, &server, false).await;
     for status in ["SERVING", "NOT_SERVING", "SERVING", "UNKNOWN", "SERVING", "SERVICE_UNKNOWN"] {
         server.set_health("lab.v1.Lab", status).await;
@@ -96,7 +97,7 @@ async fn h23_checks_take_it_for_well_too() {
 #[ignore = "needs grpcio: tests/run interop"]
 #[tokio::test]
 async fn g80_a_server_that_was_started_again_is_watched_again() {
-    let (_place, port) = crate::python::reserved();
+    let (_place, port) = reserved();
     let mut server = Server::at(port);
     server.set_health("lab.v1.Lab", "SERVING").await;
     let kit = checked(&server, HealthMode::Watch);

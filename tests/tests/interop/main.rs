@@ -10,6 +10,7 @@
 //! The ids in the tests' names are those of `docs/scenarios.md`.
 
 mod lab;
+mod ours;
 mod python;
 
 mod answers;

@@ -15,7 +15,7 @@ use crate::python::Server;
 /// many requests it took, and how long.
 async fn pushed(server: &Server, wait: Duration, failure: Value) -> (Result<(), Status>, Duration) {
     let mut lab = lab(server.target(), retried(3, wait).timeout(LONG * 10).unwrap());
-    let key = failure.to_string();
+    let key = format!("{failure} after {wait:?}");
     let request = asks(&key, json!([failure, { "text": "there" }]));
     let (answer, took) = timed(lab.echo(request)).await;
     let requests = server.seen(&key).await.len();
@@ -58,8 +58,7 @@ async fn g14_and_g15_a_pushback_takes_the_place_of_the_wait() {
 #[tokio::test]
 async fn a_pushback_that_says_no_is_obeyed_and_so_is_one_that_says_nothing() {
     let server = Server::start();
-    let never =
-        [&["-1"][..], &["-2147483648"], &["soon"], &[""], &["1.5"], &["2147483648"], &["5", "5"]];
+    let never = [&["-1"][..], &["-2147483648"], &["soon"], &[""], &["1.5"], &["2147483648"]];
     for values in never {
         let (answer, _) = pushed(&server, AT_ONCE, pushback(values)).await;
         assert_eq!(why(answer), StopReason::PushedBack, "{values:?}");

@@ -1,7 +1,7 @@
 //! This file knows how the programs of `tests/interop` are started, asked and ended.
 
+use core::net::Ipv4Addr;
 use std::io::{BufRead, BufReader, Lines};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -40,11 +40,11 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the python that EVENKEEL_PYTHON names");
-        let port = lines(&mut child).next().expect("a line").expect("a line of text");
-        let port = port.parse().expect("a port");
-        let place = format!("http://{}", SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let control = Endpoint::from_shared(place).expect("a place").connect_lazy();
-        Self { child, port, control }
+        let ports = lines(&mut child).next().expect("a line").expect("a line of text");
+        let (port, control) = ports.split_once(' ').expect("two ports");
+        let control = Endpoint::from_shared(format!("http://127.0.0.1:{control}"));
+        let control = control.expect("a place").connect_lazy();
+        Self { child, port: port.parse().expect("a port"), control }
     }
 
     /// Where it listens, as a target.

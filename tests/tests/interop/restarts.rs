@@ -2,11 +2,12 @@
 
 use core::time::Duration;
 
-use evenkeel_tonic::core::RetryPolicy;
+use evenkeel_tonic::core::{Backoff, Code as CoreCode, CodeSet, RetryPolicy};
 use serde_json::json;
+use tokio::sync::watch;
 use tonic::Code;
 
-use crate::lab::{Lab, asks, calls, kit, lab, outcome, retried};
+use crate::lab::{LONG, Lab, asks, calls, eventually, kit, lab, outcome, patiently, retried};
 use crate::python::{Server, reserved};
 
 #[ignore = "needs grpcio: tests/run interop"]
@@ -14,73 +15,97 @@ use crate::python::{Server, reserved};
 async fn a_server_that_was_started_again_is_found_again() {
     let (_place, port) = reserved();
     let mut server = Server::at(port);
-    let mut lab = lab(server.target(), calls().wait_for_ready(true));
+    let calls = retried(3, Duration::from_millis(5)).wait_for_ready(true);
+    let mut lab = lab(server.target(), calls);
     for round in 0..3 {
         let answer = lab.echo(asks("k", json!([{ "text": "there" }]))).await;
-        assert_eq!(outcome(answer), Ok("there".to_owned()), "{round}");
-        assert_eq!(server.seen("k").await.len(), 1, "{round}");
+        let answer = answer.unwrap_or_else(|failed| panic!("{round}: {failed:?}"));
+        assert_eq!(answer.into_inner().text, "there");
+        assert_eq!(server.seen("k").await.len(), 1);
         server.kill();
         server = Server::at(port);
     }
 }
 
-/// The connection is known to be closed before the next call is made, and nobody waits for ready.
+/// Nothing here is retried: what was not sent is repeated for any method.
 #[ignore = "needs grpcio: tests/run interop"]
 #[tokio::test]
 async fn a_call_after_the_server_said_goaway_is_made_on_a_new_connection() {
     let (_place, port) = reserved();
     let old = Server::at(port);
-    // Nothing here is retried: what was not sent is repeated for any method.
     let mut lab = lab(old.target(), calls().retry(RetryPolicy::OFF));
     lab.charge(asks("k", json!([{}]))).await.unwrap();
+    assert_eq!(old.seen("k").await.len(), 1);
     let new = Server::at(port);
     old.stop(60).await;
-    // Until the old one has gone, both may be asked.
-    let mut made = 0;
+    // Until it has said so, the old one may still be asked.
     while new.seen("k").await.is_empty() {
         lab.charge(asks("k", json!([{}]))).await.unwrap();
-        made += 1;
     }
-    assert!(made >= 1);
+    lab.charge(asks("k", json!([{}]))).await.unwrap();
+    assert_eq!(new.seen("k").await.len(), 2);
 }
 
 /// What was under way when the server said `GOAWAY` is answered, and nothing else fails.
+///
+/// gRPC's core answers `CANCELLED` to what it has not begun with (grpc/grpc#41785), a code that
+/// nobody retries unless he is told to: here by the policy.
 #[ignore = "needs grpcio: tests/run interop"]
 #[tokio::test]
 async fn no_idempotent_call_fails_when_servers_are_replaced_under_load() {
-    let (_place, port) = reserved();
-    let mut server = Server::at(port);
-    let kit = kit(&[server.target()], retried(5, Duration::from_millis(20)));
-    let (done, watch) = tokio::sync::watch::channel(false);
-    let workers: Vec<_> =
-        (0..8).map(|_| tokio::spawn(work(Lab::new(kit.channel()), watch.clone()))).collect();
-    let mut old = Vec::new();
-    for _ in 0..3 {
-        // The new one is there before the old one goes, as in any careful deployment.
-        let new = Server::at(port);
-        server.stop(30).await;
-        // Everybody has moved on.
-        crate::lab::eventually(async || new.count("/lab.v1.Lab/Echo").await >= 50).await;
-        old.push(core::mem::replace(&mut server, new));
-    }
-    done.send(true).unwrap();
-    let mut made = 0;
-    for worker in workers {
-        made += worker.await.unwrap();
-    }
-    assert!(made >= 150, "{made}");
-    assert!(kit.close(crate::lab::LONG).await, "and nothing is left under way");
+    let backoff = Backoff::new(Duration::from_millis(20), Duration::from_millis(20)).unwrap();
+    let policy = RetryPolicy::DEFAULT.with_max_attempts(5).unwrap().with_backoff(backoff);
+    let policy = policy.with_codes(CodeSet::RETRYABLE.with(CoreCode::Cancelled));
+    assert_eq!(replaced_under_load(policy).await, []);
 }
 
-/// Calls until it is told to stop; how many.
-async fn work(mut lab: Lab, done: tokio::sync::watch::Receiver<bool>) -> usize {
-    let mut made = 0;
-    while !*done.borrow() {
-        let answer = lab.echo(asks("load", json!([{ "text": "there" }]))).await;
-        assert_eq!(answer.expect("no call fails").into_inner().text, "there");
-        made += 1;
+#[ignore = "needs grpcio: tests/run interop"]
+#[tokio::test]
+async fn by_default_nothing_fails_but_what_the_server_cancelled() {
+    let failures = replaced_under_load(RetryPolicy::DEFAULT.with_max_attempts(5).unwrap()).await;
+    // At most what each caller had under way each time.
+    assert!(failures.len() <= CALLERS * TIMES, "{failures:?}");
+    assert!(failures.iter().all(|code| *code == Code::Cancelled), "{failures:?}");
+}
+
+const CALLERS: usize = 8;
+const TIMES: usize = 3;
+
+/// Calls while the server is replaced, several times: the codes of those that failed.
+async fn replaced_under_load(policy: RetryPolicy) -> Vec<Code> {
+    let (_place, port) = reserved();
+    let mut server = Server::at(port);
+    let kit = kit(&[server.target()], calls().retry(policy));
+    let (done, watch) = watch::channel(false);
+    let caller = || tokio::spawn(keep_calling(Lab::new(kit.channel()), watch.clone()));
+    let callers: Vec<_> = (0..CALLERS).map(|_| caller()).collect();
+    let mut old = Vec::new();
+    for _ in 0..TIMES {
+        // The new one is there before the old one goes, as in any careful deployment.
+        let new = tokio::task::spawn_blocking(move || Server::at(port)).await.unwrap();
+        server.stop(30).await;
+        eventually(async || new.count("/lab.v1.Lab/Echo").await >= 50).await;
+        old.push(core::mem::replace(&mut server, new));
     }
-    made
+    done.send_replace(true);
+    let mut failures = Vec::new();
+    for caller in callers {
+        failures.extend(patiently(caller).await.unwrap());
+    }
+    assert!(kit.close(LONG).await, "nothing is left under way");
+    failures
+}
+
+/// Calls until it is told to stop: the codes of those that failed.
+async fn keep_calling(mut lab: Lab, done: watch::Receiver<bool>) -> Vec<Code> {
+    let mut failures = Vec::new();
+    while !*done.borrow() {
+        match lab.echo(asks("load", json!([{ "text": "there" }]))).await {
+            Ok(answer) => assert_eq!(answer.into_inner().text, "there"),
+            Err(status) => failures.push(status.code()),
+        }
+    }
+    failures
 }
 
 /// A kit of two, of which one dies in the middle of its calls.
@@ -109,7 +134,7 @@ async fn g37_and_g69_a_server_that_dies_in_a_handler_is_asked_once() {
     let mut server = Server::at(port);
     let mut lab = lab(server.target(), retried(3, Duration::ZERO).wait_for_ready(true));
     let call = tokio::spawn(async move { lab.charge(asks("k", json!([{ "hang": true }]))).await });
-    crate::lab::eventually(async || server.seen("k").await.len() == 1).await;
+    eventually(async || server.seen("k").await.len() == 1).await;
     server.kill();
     let new = Server::at(port);
     assert_eq!(outcome(call.await.unwrap()), Err(Code::Unavailable));
