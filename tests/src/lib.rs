@@ -85,3 +85,8 @@ pub struct Observability;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/guide.md")]
 pub struct Guide;
+
+/// The examples for those who come from elsewhere, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/migrating.md")]
+pub struct Migrating;
