@@ -103,3 +103,8 @@ pub struct Observability;
 #[cfg(all(doctest, feature = "services"))]
 #[doc = include_str!("../../docs/guide.md")]
 pub struct Guide;
+
+/// The examples for those who come from elsewhere, compiled.
+#[cfg(all(doctest, feature = "services"))]
+#[doc = include_str!("../../docs/migrating.md")]
+pub struct Migrating;

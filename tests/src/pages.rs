@@ -28,7 +28,8 @@ pub fn tests_in(folder: &str) -> BTreeSet<String> {
         let source = fs::read_to_string(entry.expect("a file").path()).expect("a source");
         let after = source.split("#[test]\nfn ").skip(1);
         let paused = source.split("#[tokio::test(start_paused = true)]\nasync fn ").skip(1);
-        for after in after.chain(paused) {
+        let real = source.split("#[tokio::test]\nasync fn ").skip(1);
+        for after in after.chain(paused).chain(real) {
             names.extend(after.split('(').next().map(str::to_owned));
         }
     }

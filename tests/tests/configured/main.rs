@@ -7,6 +7,7 @@ mod budget;
 mod documented;
 mod kit;
 mod lab;
+mod members;
 mod service_config;
 mod sources;
 mod warnings;

@@ -14,6 +14,7 @@ mod documented;
 mod drops;
 mod garbage;
 mod lives;
+mod recovery;
 mod schedule;
 mod served;
 mod verdicts;

@@ -74,6 +74,12 @@ impl Connectivity {
         Arc::clone(&self.dialer).dial();
     }
 
+    /// Ends a pause between dials, because the target was reached in another way: it answered a
+    /// health check. The next dial may begin at once. Without a pause it does nothing.
+    pub fn reached(&self) {
+        self.link.step(|schedule, _| schedule.reached());
+    }
+
     /// Holds a call until the target is [`State::Ready`], and dials for it.
     ///
     /// However many wait, the target sees the dials of one schedule, and pauses are short while

@@ -170,6 +170,15 @@ impl Schedule {
         }
     }
 
+    /// Somebody reached the server in another way: what is left of a pause says nothing any more.
+    pub(super) fn reached(&mut self) {
+        if matches!(self.phase, Phase::Paused { .. }) {
+            self.ordinary = Growth::START;
+            self.hurried = Growth::START;
+            self.enter(Phase::Idle);
+        }
+    }
+
     /// One more call waits. A pause that began when nobody did is cut short, and does not count as
     /// an ordinary one.
     pub(super) fn enroll(&mut self) {

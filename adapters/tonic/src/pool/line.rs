@@ -106,6 +106,17 @@ impl<S> Line<S> {
         self.missed.notify_one();
     }
 
+    /// A health check came through: it need not be away any longer.
+    pub(crate) fn reached(&self) {
+        let open = self.lock();
+        let connectivity = open.as_ref().and_then(|open| open.made.connectivity.clone());
+        drop(open);
+        if let Some(connectivity) = connectivity {
+            connectivity.reached();
+            self.reach.store(Reach::of(&connectivity.state()) as u8, Ordering::Relaxed);
+        }
+    }
+
     /// Attempts in flight, of all pools that share it.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)

@@ -10,6 +10,10 @@ use std::io;
 /// every 30 s. Whatever comes back is treated with suspicion: answers that are empty, fail, panic
 /// or take longer than a dial may keep the last good list, answers that are too long are cut.
 ///
+/// A link-local IPv6 address (`fe80::1%eth0`) loses its scope, which no URI can have, and without it
+/// the system does not know where to dial. Leave such addresses out: they make a member that is never
+/// reached.
+///
 /// ```
 /// use std::net::SocketAddr;
 /// use evenkeel_tonic::pool::{Resolve, Resolving};
