@@ -9,11 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_core::{BreakerPolicy, HealthPolicy, Random, SmallRng};
 use evenkeel_tests::{Network, RawClient};
+use evenkeel_tonic::Kit;
 use evenkeel_tonic::health::HealthMode;
-use evenkeel_tonic::{Kit, NoHealthyTargets, cause};
-use futures_util::future::join_all;
 use tokio::runtime::Handle;
-use tonic::{Code, Status};
+use tonic::Status;
 
 use crate::lab::{ECHO, opens_after, pass, pool_of, retrying, text};
 use machine::{Machine, Mood};
@@ -21,6 +20,7 @@ use model::Model;
 use names::{Answer, Names, host, name};
 use tally::Tally;
 
+mod checks;
 mod machine;
 mod model;
 mod names;
@@ -79,8 +79,7 @@ impl Day {
         self.calls(STEP - SETTLED).await.iter().for_each(|answer| self.as_the_model_says(answer));
         let lookups = self.names.asked() - asked;
         assert!(lookups <= 6, "{lookups}: no more than one in 30 s");
-        let reason = self.model.doubts()
-            || !matches!(self.names.answer(), Answer::Addresses(some) if !some.is_empty());
+        let reason = self.model.doubts() || self.names.answer().is_bad();
         assert!(reason || self.names.asked() == quiet, "nobody is unwell: {:?}", self.model);
         assert!(!self.model.doubts() || lookups >= 2, "{lookups}: {:?}", self.model);
         self.tally.step(&before, &self.model, &self.names.answer());
@@ -101,7 +100,8 @@ impl Day {
                 self.cut.insert(name);
             }
         }
-        if self.one_in(4) {
+        // A flood is over after a step, because nothing in it is as slow as this test would be.
+        if self.one_in(4) || self.names.answer() == Answer::Flood {
             self.rename();
         }
     }
@@ -118,7 +118,7 @@ impl Day {
                 self.put(&name(number), mood);
             }
         }
-        self.names.become_(answer);
+        self.names.becomes(answer);
     }
 
     async fn toggle(&mut self) {
@@ -155,12 +155,17 @@ impl Day {
         }
     }
 
+    /// How often the machines were dialled, up to now.
+    fn dials(&self) -> usize {
+        self.machines.keys().map(|name| self.net.dials(host_of(name)).len()).sum()
+    }
+
     async fn call(&self) -> Result<String, Status> {
         let mut client = RawClient::of(ECHO, self.kit.channel());
         client.unary("ping").await.map(|response| text(response.into_inner()))
     }
 
-    /// Two calls at once every ten seconds, for so long.
+    /// Two calls at once every twenty seconds, for so long.
     async fn calls(&self, millis: u64) -> Vec<Result<String, Status>> {
         let mut answers = Vec::new();
         for _ in 0..millis / PAUSE {
@@ -169,85 +174,6 @@ impl Day {
             pass(PAUSE).await;
         }
         answers
-    }
-
-    /// While things change: nobody is called who could not be, and whoever could be all the time
-    /// makes every call succeed.
-    fn on_the_way(&mut self, before: &Model, answers: &[Result<String, Status>]) {
-        let possible = self.model.possible(before);
-        let stay = &before.called() & &self.model.called();
-        let is_safe = stay.iter().any(|name| !self.cut.contains(name));
-        for answer in answers {
-            match answer {
-                Ok(name) => assert!(possible.contains(name), "{name}: {before:?} {:?}", self.model),
-                Err(status) => {
-                    assert!(!is_safe, "{status:?}: {before:?} {:?}", self.model);
-                    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
-                }
-            }
-        }
-        self.tally.calls(answers);
-    }
-
-    /// What can be seen of the client is what the model says, and nothing is kept of what is gone.
-    fn settled(&mut self) {
-        let about = format!("{:?}", self.model);
-        let members: BTreeSet<String> = self.kit.members().into_iter().collect();
-        assert_eq!(members, self.model.listed, "{about}");
-        let checker = self.kit.health().unwrap();
-        let verdicts = checker.verdicts();
-        let monitored: BTreeSet<String> = verdicts.keys().map(ToString::to_string).collect();
-        assert_eq!(monitored, self.model.listed, "{about}");
-        for name in &self.model.listed {
-            let known = self.model.verdicts.get(name).copied();
-            assert_eq!(verdicts[&**name], known, "{name}: {about}");
-        }
-        assert_eq!(self.kit.pool().in_flight(), 0);
-        for (name, machine) in &self.machines {
-            let open = self.net.connections(host_of(name));
-            let is_member = self.model.listed.contains(name) && machine.mood() != Mood::Gone;
-            let most = if is_member { 1 + usize::from(self.model.checks) } else { 0 };
-            assert!(open <= most, "{open} to {name}: {about}");
-        }
-        let tasks = Handle::current().metrics().num_alive_tasks();
-        self.tally.most_tasks = self.tally.most_tasks.max(tasks);
-        let most = 3 * self.machines.len() + 8 * self.model.listed.len();
-        assert!(tasks <= most, "{tasks} tasks, {most} at most: {about}");
-        let breakers: usize = self.kit.circuit_breaker_states().values().map(BTreeMap::len).sum();
-        assert!(breakers <= self.machines.len());
-    }
-
-    /// Each of those that should be called gets the same.
-    async fn spread(&mut self) {
-        let called = self.model.called();
-        let rounds = 3 * called.len().max(1);
-        let answers = join_all((0..rounds).map(|_| self.call())).await;
-        let mut counts = BTreeMap::<String, usize>::new();
-        for answer in &answers {
-            self.as_the_model_says(answer);
-            if let Ok(name) = answer {
-                *counts.entry(name.clone()).or_default() += 1;
-            }
-        }
-        let expected = called.into_iter().map(|name| (name, 3)).collect();
-        assert_eq!(counts, expected, "{:?}", self.model);
-    }
-
-    fn as_the_model_says(&self, answer: &Result<String, Status>) {
-        let about = &self.model;
-        match answer {
-            Ok(name) => assert!(about.called().contains(name), "{name}: {about:?}"),
-            Err(status) => {
-                assert!(about.called().is_empty(), "{status:?}: {about:?}");
-                assert_eq!(status.code(), Code::Unavailable, "{about:?}");
-                let nobody = cause::<NoHealthyTargets>(status);
-                assert_eq!(nobody.is_some(), about.eligible().is_empty(), "{status:?}: {about:?}");
-                if let Some(nobody) = nobody {
-                    let targets: BTreeSet<String> = nobody.targets.iter().cloned().collect();
-                    assert_eq!(targets, about.listed);
-                }
-            }
-        }
     }
 
     /// Everybody goes home.
@@ -271,16 +197,17 @@ impl Day {
 }
 
 async fn a_day(mode: HealthMode, seed: u32) {
-    let parks = || Handle::current().metrics().worker_park_count(0);
     let mut day = Day::begin(mode, seed);
-    let mut most_parks = 0;
     for _ in 0..HOURS_24 / STEP {
-        let before = parks();
+        let (members, parked, dials) = (day.model.listed.len(), parks(), day.dials());
         day.step().await;
-        most_parks = most_parks.max(parks() - before);
+        // No dead loop: whatever happens, the runtime wakes up so often, and dials so often.
+        let (members, parks) = (members.max(day.model.listed.len()), parks() - parked);
+        assert!(parks < 250 + 25 * members, "{parks} parks with {members} members");
+        let dials = day.dials() - dials;
+        assert!(dials <= 12 * day.machines.len(), "{dials} dials");
     }
     let tally = day.end().await;
-    println!("{mode:?} {seed}: {most_parks} parks, {tally:?}");
     tally.was_eventful();
 }
 
@@ -294,10 +221,14 @@ async fn a_day_of_machines_names_and_checks_that_come_and_go_asked() {
     a_day(HealthMode::Check, 2).await;
 }
 
-/// Below the longest pause after a failed check.
+/// How often the runtime had nothing to do and waited for time to pass.
+fn parks() -> usize {
+    usize::try_from(Handle::current().metrics().worker_park_count(0)).unwrap()
+}
+
 fn policy() -> HealthPolicy {
-    let policy = HealthPolicy::DEFAULT.with_interval(Duration::from_secs(15)).unwrap();
-    policy.with_max_backoff(Duration::from_secs(20)).unwrap()
+    let policy = HealthPolicy::DEFAULT.with_interval(Duration::from_secs(30)).unwrap();
+    policy.with_max_backoff(Duration::from_secs(60)).unwrap()
 }
 
 fn quick(policy: BreakerPolicy) -> BreakerPolicy {
@@ -310,7 +241,7 @@ fn host_of(name: &str) -> &str {
 
 const FIXED: &str = "fixed:1";
 const MACHINES: u32 = 12;
-const PAUSE: u64 = 10_000;
+const PAUSE: u64 = 20_000;
 /// Longer than the longest pause of a watch or a dial, 120 s, and what follows it.
 const SETTLED: u64 = 140_000;
 const STEP: u64 = 160_000;

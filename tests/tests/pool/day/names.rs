@@ -36,6 +36,11 @@ impl Answer {
         }
     }
 
+    /// Whether the last good answer stays, and another is asked for.
+    pub(super) fn is_bad(&self) -> bool {
+        self.of_use().is_none()
+    }
+
     /// The addresses that come of it; `None` where the last good ones stay.
     ///
     /// Each once, and of too many those that come first when they are sorted.
@@ -67,7 +72,7 @@ impl Names {
         Self(Arc::new(Mutex::new(State { answer, asked: 0, told: BTreeSet::new() })))
     }
 
-    pub(super) fn become_(&self, answer: Answer) {
+    pub(super) fn becomes(&self, answer: Answer) {
         self.0.lock().unwrap().answer = answer;
     }
 
