@@ -15,7 +15,8 @@ use crate::settings::Settings;
 pub(crate) struct Subchannel {
     observing: Arc<Observing>,
     instruments: Arc<Instruments>,
-    target: KeyValue,
+    /// `grpc.target`.
+    labels: [KeyValue; 1],
 }
 
 impl Subchannel {
@@ -25,29 +26,28 @@ impl Subchannel {
         Some(Arc::new(Self {
             observing: Arc::clone(observing),
             instruments: Arc::clone(&metrics.instruments),
-            target: target(&settings.target),
+            labels: [target(&settings.target)],
         }))
     }
 
     /// A dial made a connection.
     pub(crate) fn connected(&self) {
         self.observing.sheltered(|| {
-            let labels = [self.target.clone()];
-            self.instruments.connected.add(1, &labels);
-            self.instruments.open.add(1, &labels);
+            self.instruments.connected.add(1, &self.labels);
+            self.instruments.open.add(1, &self.labels);
         });
     }
 
     /// A dial did not.
     pub(crate) fn failed(&self) {
-        self.observing.sheltered(|| self.instruments.not_connected.add(1, &[self.target.clone()]));
+        self.observing.sheltered(|| self.instruments.not_connected.add(1, &self.labels));
     }
 
     /// A connection is gone.
     pub(crate) fn lost(&self, why: Lost) {
         self.observing.sheltered(|| {
-            let target = self.target.clone();
-            self.instruments.open.add(-1, &[target.clone()]);
+            self.instruments.open.add(-1, &self.labels);
+            let [target] = self.labels.clone();
             let why = KeyValue::new("grpc.disconnect_error", why.name());
             self.instruments.disconnected.add(1, &[target, why]);
         });
@@ -56,6 +56,6 @@ impl Subchannel {
 
 impl fmt::Debug for Subchannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subchannel").field("target", &self.target.value).finish_non_exhaustive()
+        f.debug_struct("Subchannel").field("labels", &self.labels).finish_non_exhaustive()
     }
 }
