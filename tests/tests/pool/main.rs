@@ -11,6 +11,7 @@ mod breakers;
 mod closing;
 mod connections;
 mod crowd;
+mod day;
 mod documented;
 mod health;
 mod kit;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::connector::Dial;
 use super::link::{Link, Waiting};
 use super::{DeadlinePassed, NotConnected};
+use crate::observe::Subchannel;
 use evenkeel_tokio::{TokioClock, until};
 
 /// What is known of the connection to one target.
@@ -36,6 +37,13 @@ pub struct Connectivity {
 }
 
 impl Connectivity {
+    /// Has dials and connections counted, if anybody wants to; who was first stays.
+    pub(crate) fn told_to(&self, counts: Option<Arc<Subchannel>>) {
+        if let Some(counts) = counts {
+            self.link.counted_by(counts);
+        }
+    }
+
     pub(super) fn new(link: Arc<Link>, dialer: Arc<dyn Dial>) -> Self {
         let states = link.states();
         Self { link, dialer, states }

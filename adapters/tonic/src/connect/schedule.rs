@@ -128,11 +128,13 @@ impl Schedule {
         }
     }
 
-    /// The dial failed; or whoever made it is gone.
-    pub(super) fn failed(&mut self, now: Instant, serial: Serial, cause: DialError) {
-        if self.is_dialing(serial) {
+    /// The dial failed; or whoever made it is gone. Whether it was under way.
+    pub(super) fn failed(&mut self, now: Instant, serial: Serial, cause: DialError) -> bool {
+        let failed = self.is_dialing(serial);
+        if failed {
             self.pause(now, cause);
         }
+        failed
     }
 
     /// The connection was taken into use.
