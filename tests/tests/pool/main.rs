@@ -12,6 +12,7 @@ mod closing;
 mod connections;
 mod crowd;
 mod documented;
+mod faults;
 mod health;
 mod kit;
 mod members;
