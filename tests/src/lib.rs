@@ -43,6 +43,7 @@ pub mod answers;
 pub mod model;
 pub mod pb;
 pub mod replay;
+pub mod worlds;
 
 mod clock;
 mod listening;
