@@ -34,7 +34,7 @@ const TRIALS: u8 = 2;
 const START: Instant = Instant::ZERO;
 const DUE: Instant = Instant::from_micros(10);
 const LEASE: Deadline = Deadline::at(Instant::from_micros(50));
-const SCHEDULES: usize = 4_000;
+const SCHEDULES: usize = 500;
 
 /// Schedules drawn evenly, and some with few changes between threads, which go deeper.
 fn on_schedules(run: impl Fn() + Copy + Send + Sync + 'static) {
