@@ -12,26 +12,87 @@ trap 'rm -f "$log"' EXIT
 export CARGO_INCREMENTAL=0
 
 # Runs the parts named, or all of the first argument; prints the count last, and fails if anything
-# did.
+# did. When all run, those that `beside` names run at the same time as the others: they build into
+# directories of their own, and much of what they do keeps one core busy at most.
 run_parts() {
-    local all=$1 part started parts
+    local all=$1 part parts
     shift
     parts=("$@")
-    [ $# -gt 0 ] || read -ra parts <<<"$all"
     for part in "${parts[@]}"; do
         if ! [[ " $all " == *" $part "* ]]; then
             echo "no part is called $part; there are: $all" >&2
             exit 2
         fi
     done
+    if [ $# -eq 0 ]; then
+        read -ra parts <<<"$all"
+        # shellcheck disable=SC2086 # one word for each part
+        begin_beside ${beside:-}
+    fi
     for part in "${parts[@]}"; do
-        echo "== $part"
-        started=$SECONDS
-        "part_$part"
-        echo "   $((SECONDS - started)) s"
+        [ $# -eq 0 ] && [[ " ${beside:-} " == *" $part "* ]] && continue
+        run_part "$part"
+        tell_beside
     done
+    wait
+    tell_beside
+    tell_broken
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
+}
+
+run_part() {
+    local started=$SECONDS
+    echo "== $1"
+    "part_$1"
+    echo "   $((SECONDS - started)) s"
+}
+
+# Runs parts one after another in the background. What one prints is kept until `tell_beside`.
+begin_beside() {
+    [ $# -gt 0 ] || return
+    told=$(mktemp -d)
+    # A group of its own, so that it ends with this script however that ends.
+    set -m
+    run_beside "$@" &
+    set +m
+    # shellcheck disable=SC2064 # the number of now
+    trap "kill -- -$! 2>/dev/null; rm -rf '$log' '$told'" EXIT
+}
+
+run_beside() {
+    local log=$told/log part passed failed
+    for part in "$@"; do
+        passed=0 failed=0
+        run_part "$part" >"$told/$part.out" 2>&1
+        echo "$passed $failed" >"$told/$part.part"
+        mv "$told/$part.part" "$told/$part.counts"
+    done
+}
+
+# Prints and counts the parts that have ended in the background.
+tell_beside() {
+    local counts part good bad
+    for part in ${beside:-}; do
+        counts=${told:-}/$part.counts
+        [ -e "$counts" ] || continue
+        cat "$told/$part.out"
+        read -r good bad <"$counts"
+        passed=$((passed + good))
+        failed=$((failed + bad))
+        mv "$counts" "$told/$part.told"
+    done
+}
+
+# A part of the background that has not ended by the end is no success.
+tell_broken() {
+    local part
+    [ -n "${told:-}" ] || return
+    for part in ${beside:-}; do
+        if [ -e "$told/$part.told" ]; then continue; fi
+        if [ -e "$told/$part.out" ]; then cat "$told/$part.out"; fi
+        report FAILED "$part did not end"
+    done
 }
 
 # Runs a command as one check; fails with it, and shows what it printed.

@@ -39,50 +39,69 @@
 //! | what it says aloud | [`Listening`] |
 //! | what a layer costs | [`Stub::canned`] |
 
-pub mod answers;
 pub mod model;
+mod pages;
+
+// All that follows stands on what the feature brings.
+#[cfg(feature = "services")]
+pub mod answers;
+#[cfg(feature = "services")]
 pub mod pb;
+#[cfg(feature = "services")]
 pub mod replay;
+#[cfg(feature = "services")]
 pub mod worlds;
 
+#[cfg(feature = "services")]
 mod clock;
+#[cfg(feature = "services")]
 mod listening;
+#[cfg(feature = "services")]
 mod net;
-mod pages;
+#[cfg(feature = "services")]
 mod peer;
+#[cfg(feature = "services")]
 mod polls;
+#[cfg(feature = "services")]
 mod raw;
+#[cfg(feature = "services")]
 mod script;
+#[cfg(feature = "services")]
 mod stub;
 
-pub use h2::Reason;
-pub use listening::Listening;
-pub use net::{Dial, Dialer, Listener, Network, Pipe};
 pub use pages::{ids_of, scenarios, tests_in};
-pub use peer::{Greeting, Peer, Transport};
-pub use polls::{drop_at_every_poll, poll_n};
-pub use raw::{IntoRaw, RawClient, RawCodec, drain};
-pub use script::{Last, Reply, Seen};
-pub use stub::Stub;
+#[cfg(feature = "services")]
+pub use {
+    h2::Reason,
+    listening::Listening,
+    net::{Dial, Dialer, Listener, Network, Pipe},
+    peer::{Greeting, Peer, Transport},
+    polls::{drop_at_every_poll, poll_n},
+    raw::{IntoRaw, RawClient, RawCodec, drain},
+    script::{Last, Reply, Seen},
+    stub::Stub,
+};
 
+#[cfg(feature = "services")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks what a failed assertion in another thread may have left locked.
+#[cfg(feature = "services")]
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The README's examples, compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "services"))]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
 /// The example of the page about metrics and spans, compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "services"))]
 #[doc = include_str!("../../docs/observability.md")]
 pub struct Observability;
 
 /// The guide's examples, compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "services"))]
 #[doc = include_str!("../../docs/guide.md")]
 pub struct Guide;

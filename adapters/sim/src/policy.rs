@@ -6,8 +6,10 @@
 
 use core::time::Duration;
 
+#[cfg(feature = "command")]
+use evenkeel_core::AnyOf;
 use evenkeel_core::{
-    AnyOf, Backoff, BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Jitter, LastN, RetryPolicy,
+    Backoff, BreakerPolicy, CallPolicy, Code, CodeSet, Invalid, Jitter, LastN, RetryPolicy,
     ThrottlePolicy, TimeWindow,
 };
 
@@ -35,13 +37,17 @@ pub enum Guard {
     Consecutive(BreakerPolicy),
     /// The core's breaker, a share of the last calls.
     LastN(BreakerPolicy<LastN>),
-    /// The core's breaker, a share of the last calls that failed or were slow.
+    /// The core's breaker, a share of the last calls that failed or were slow. Only a settings
+    /// file can say it, so the engine alone goes without.
+    #[cfg(feature = "command")]
     LastNs(BreakerPolicy<AnyOf<LastN, LastN>>),
     /// Nothing.
     None,
     /// The core's breaker, a share of the last seconds.
     TimeWindow(BreakerPolicy<TimeWindow>),
-    /// The core's breaker, a share of the last seconds that failed or were slow.
+    /// The core's breaker, a share of the last seconds that failed or were slow; like the last
+    /// calls, only from a settings file.
+    #[cfg(feature = "command")]
     TimeWindows(BreakerPolicy<AnyOf<TimeWindow, TimeWindow>>),
 }
 

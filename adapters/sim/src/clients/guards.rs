@@ -1,8 +1,10 @@
 //! This file knows the clients' breakers, the core's own, and the model that stands in for one.
 
+#[cfg(feature = "command")]
+use evenkeel_core::AnyOf;
 use evenkeel_core::{
-    AnyOf, BreakerPolicy, CircuitBreaker, Deadline, Instant, LastN, Permit, Refusal, Rejected,
-    Report, TimeWindow, Transition, Trip,
+    BreakerPolicy, CircuitBreaker, Deadline, Instant, LastN, Permit, Refusal, Rejected, Report,
+    TimeWindow, Transition, Trip,
 };
 
 use crate::chance::subseed;
@@ -15,9 +17,11 @@ pub(super) enum Guards {
     Adaptive(Adaptive, Vec<AdaptiveMemory>),
     Consecutive(Breakers<evenkeel_core::Consecutive>),
     LastN(Breakers<LastN>),
+    #[cfg(feature = "command")]
     LastNs(Box<Breakers<AnyOf<LastN, LastN>>>),
     None,
     TimeWindow(Breakers<TimeWindow>),
+    #[cfg(feature = "command")]
     TimeWindows(Box<Breakers<AnyOf<TimeWindow, TimeWindow>>>),
 }
 
@@ -45,11 +49,17 @@ impl Guards {
                 Self::Consecutive(Breakers::new(rule, jitter, clients, seed))
             }
             Guard::LastN(rule) => Self::LastN(Breakers::new(rule, jitter, clients, seed)),
-            Guard::LastNs(rule) => {
+            #[cfg(feature = "command")]
+            Guard::LastNs(rule) =>
+            {
+                #[cfg(feature = "command")]
                 Self::LastNs(Box::new(Breakers::new(rule, jitter, clients, seed)))
             }
             Guard::None => Self::None,
-            Guard::TimeWindows(rule) => {
+            #[cfg(feature = "command")]
+            Guard::TimeWindows(rule) =>
+            {
+                #[cfg(feature = "command")]
                 Self::TimeWindows(Box::new(Breakers::new(rule, jitter, clients, seed)))
             }
             Guard::TimeWindow(rule) => Self::TimeWindow(Breakers::new(rule, jitter, clients, seed)),
@@ -68,7 +78,9 @@ impl Guards {
             Self::None => Ok(Permit::UNTRACKED),
             Self::Consecutive(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::LastN(breakers) => Ok(breakers.admit(now, client, lease)?),
+            #[cfg(feature = "command")]
             Self::LastNs(breakers) => Ok(breakers.admit(now, client, lease)?),
+            #[cfg(feature = "command")]
             Self::TimeWindows(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::TimeWindow(breakers) => Ok(breakers.admit(now, client, lease)?),
             Self::Adaptive(rule, each) => {
@@ -92,7 +104,9 @@ impl Guards {
             Self::None => (false, None),
             Self::Consecutive(breakers) => breakers.record(now, client, permit, report),
             Self::LastN(breakers) => breakers.record(now, client, permit, report),
+            #[cfg(feature = "command")]
             Self::LastNs(breakers) => breakers.record(now, client, permit, report),
+            #[cfg(feature = "command")]
             Self::TimeWindows(breakers) => breakers.record(now, client, permit, report),
             Self::TimeWindow(breakers) => breakers.record(now, client, permit, report),
             Self::Adaptive(rule, each) => {
