@@ -81,7 +81,8 @@ fn opened() -> SharedBreaker {
 /// Nobody is under way any more, and every lease is over: somebody is let out, whatever happened,
 /// and a success of that one closes it.
 fn is_whole(breaker: &SharedBreaker) {
-    let later = LEASE.instant() + Micros::from_micros(1_000);
+    // One that was renewed without a deadline runs for a second at least.
+    let later = LEASE.instant() + Micros::from_millis(2_000);
     let lease = Deadline::at(later + Micros::from_micros(1_000));
     let permit = breaker.admit(later, lease, &POLICY).expect("a trial after everything is over");
     breaker.record(later, permit, Verdict::Success, &POLICY);
