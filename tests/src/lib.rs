@@ -49,6 +49,8 @@ pub mod answers;
 pub mod pb;
 #[cfg(feature = "services")]
 pub mod replay;
+#[cfg(feature = "services")]
+pub mod worlds;
 
 #[cfg(feature = "services")]
 mod clock;

@@ -5,6 +5,7 @@
 mod alike;
 mod budget;
 mod documented;
+mod faults;
 mod kit;
 mod lab;
 mod members;

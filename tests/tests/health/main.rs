@@ -12,6 +12,7 @@ mod crowd;
 mod day;
 mod documented;
 mod drops;
+mod faults;
 mod garbage;
 mod lives;
 mod recovery;

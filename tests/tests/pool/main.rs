@@ -13,6 +13,7 @@ mod connections;
 mod crowd;
 mod day;
 mod documented;
+mod faults;
 mod health;
 mod kit;
 mod members;
