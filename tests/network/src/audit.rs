@@ -31,7 +31,10 @@ pub(crate) struct Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { calls, ok, dropped, requests, faults } = self;
-        write!(f, "{calls} calls ({ok} OK, {dropped} given up), {requests} requests, {faults} changes")
+        write!(
+            f,
+            "{calls} calls ({ok} OK, {dropped} given up), {requests} requests, {faults} changes"
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenkeel_tonic::{CircuitOpen, NoHealthyTargets, cause};
+use evenkeel_tonic::{TransportError, cause};
 use tonic::{Code, Status};
 
 use crate::method::Method;
@@ -27,20 +27,43 @@ pub(crate) type Entry = (Duration, Event);
 
 pub(crate) enum Event {
     /// A message of its response reached the caller.
-    Answered { call: u32, from: Origin, item: i32 },
+    Answered {
+        call: u32,
+        from: Origin,
+        item: i32,
+    },
     /// A request reached a handler.
-    Arrived { from: Origin, timeout: Option<Duration> },
-    Began { call: u32, host: &'static str, method: Method, timeout: Duration, parent: Option<u32> },
-    Ended { call: u32, end: End },
+    Arrived {
+        from: Origin,
+        timeout: Option<Duration>,
+    },
+    Began {
+        call: u32,
+        host: &'static str,
+        method: Method,
+        timeout: Duration,
+        parent: Option<u32>,
+    },
+    Ended {
+        call: u32,
+        end: End,
+    },
     /// The world was changed.
     Fault(String),
     /// The handler is gone: done, cut off, or crashed.
-    Left { from: Origin },
+    Left {
+        from: Origin,
+    },
     /// The members a host asks for from now on.
-    Members { host: &'static str, members: Vec<&'static str> },
+    Members {
+        host: &'static str,
+        members: Vec<&'static str>,
+    },
     Noted(String),
     /// A health check reached a host.
-    Probed { host: &'static str },
+    Probed {
+        host: &'static str,
+    },
     /// What must not be.
     Wrong(String),
 }
@@ -58,7 +81,10 @@ pub(crate) struct Origin {
 pub(crate) enum End {
     /// The caller went away, or its machine did.
     Dropped,
-    Failed { code: Code, why: &'static str },
+    Failed {
+        code: Code,
+        why: String,
+    },
     Ok,
 }
 
@@ -143,15 +169,11 @@ impl Drop for Open {
     }
 }
 
-/// Who refused, where no server did.
-fn why(status: &Status) -> &'static str {
-    if cause::<CircuitOpen>(status).is_some() {
-        "circuit open"
-    } else if cause::<NoHealthyTargets>(status).is_some() {
-        "nobody healthy"
-    } else {
-        ""
-    }
+/// What the status says, and what the transport does.
+fn why(status: &Status) -> String {
+    let sent = cause::<TransportError>(status).map(TransportError::sent);
+    let sent = sent.map(|sent| format!(" ({sent:?})"));
+    format!("{}{}", status.message(), sent.unwrap_or_default())
 }
 
 impl fmt::Display for Origin {
@@ -164,7 +186,9 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answered { call, from, item } => write!(f, "call {call}: item {item} of {from}"),
-            Self::Arrived { from, timeout } => write!(f, "call {}: arrived {from}, {timeout:?} left", from.call),
+            Self::Arrived { from, timeout } => {
+                write!(f, "call {}: arrived {from}, {timeout:?} left", from.call)
+            }
             Self::Began { call, host, method, timeout, parent } => {
                 write!(f, "call {call}: {host} begins {method:?}, {timeout:?}")?;
                 parent.map_or(Ok(()), |parent| write!(f, ", for call {parent}"))

@@ -14,6 +14,7 @@ use crate::caller::{Client, client, make};
 use crate::kits::{GATEWAY_TIMEOUT, Taste};
 use crate::method::Method;
 use crate::plan::{GATEWAY, ITEMS};
+use crate::socket::Dialer;
 use crate::visit::Visit;
 
 /// One life of the gateway.
@@ -31,7 +32,7 @@ impl Gateway {
         book: Book,
         nature: Nature,
     ) -> turmoil::Result {
-        let kit: Kit = taste.gateway()?;
+        let kit: Kit = taste.gateway(Dialer::default())?;
         let lab = LabServer::new(Self { client: client(&kit), life, book: book.clone() });
         serve(GATEWAY, &book, &nature, None, lab).await
     }
@@ -48,7 +49,11 @@ impl Gateway {
         self.book.begin(GATEWAY, method, timeout, Some(visit.from.call))
     }
 
-    async fn forward(&self, method: Method, request: Request<Msg>) -> Result<Response<Msg>, Status> {
+    async fn forward(
+        &self,
+        method: Method,
+        request: Request<Msg>,
+    ) -> Result<Response<Msg>, Status> {
         let visit = self.visit(&request)?;
         let open = self.begin(&visit, method);
         make(self.client.clone(), method, None, open).await.map_err(told)?;

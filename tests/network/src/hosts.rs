@@ -15,12 +15,13 @@ use crate::caller::{client, make};
 use crate::dice::Dice;
 use crate::method::Method;
 use crate::plan::{FAULTS_END, SETTLED};
-use crate::socket::PORT;
+use crate::socket::{Dialer, PORT};
 
 /// A caller and its kit.
 pub(crate) struct Host {
     pub(crate) name: &'static str,
     pub(crate) kit: Kit,
+    pub(crate) dialer: Dialer,
     pub(crate) book: Book,
     /// What its kit gives each call.
     pub(crate) timeout: Duration,
@@ -101,11 +102,16 @@ impl Host {
     async fn prove(&self) {
         self.book.note(Event::Noted(format!("{}: all must be well", self.name)));
         for method in Method::ALL {
+            let mut calls = JoinSet::new();
             for _ in 0..self.servers.len() * 12 {
-                if !self.call(method, None).await {
-                    self.book.wrong(format!("{}: {method:?} failed on a network in order", self.name));
-                }
+                calls.spawn(self.call(method, None));
                 sleep(Duration::from_millis(5)).await;
+            }
+            while let Some(answered) = calls.join_next().await {
+                if !answered.unwrap_or(false) {
+                    let name = self.name;
+                    self.book.wrong(format!("{name}: {method:?} failed on a network in order"));
+                }
             }
         }
         for (target, methods) in self.kit.circuit_breaker_states() {
@@ -119,7 +125,7 @@ impl Host {
 
     /// Nothing is held while nobody calls, and nothing is left once the kit is gone.
     async fn finish(self) -> turmoil::Result {
-        let Self { name, kit, book, servers, .. } = self;
+        let Self { name, kit, dialer, book, servers, .. } = self;
         // What losers of a race still had is cancelled by then.
         sleep(Duration::from_millis(500)).await;
         let trials = kit.circuit_breaker_states().into_values().flatten();
@@ -128,7 +134,7 @@ impl Host {
         expect(&book, name, "trials out", trials as usize, 0);
         // One for calls, one for health checks.
         let most = servers.len() * if kit.health().is_some() { 2 } else { 1 };
-        let connections = turmoil::established_tcp_stream_count();
+        let connections = dialer.connections();
         if connections > most {
             book.wrong(format!("{name}: {connections} connections, not {most}"));
         }
@@ -136,9 +142,16 @@ impl Host {
             book.wrong(format!("{name}: closing waited for calls, of which there are none"));
         }
         drop(kit);
-        sleep(Duration::from_millis(1_500)).await;
+        for _ in 0..15 {
+            sleep(Duration::from_millis(1_000)).await;
+            book.note(Event::Noted(format!(
+                "{name}: {} tasks, {} connections",
+                Handle::current().metrics().num_alive_tasks(),
+                dialer.connections()
+            )));
+        }
         expect(&book, name, "tasks", Handle::current().metrics().num_alive_tasks(), 0);
-        expect(&book, name, "connections", turmoil::established_tcp_stream_count(), 0);
+        expect(&book, name, "connections", dialer.connections(), 0);
         Ok(())
     }
 }

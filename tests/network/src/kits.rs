@@ -57,7 +57,7 @@ impl Taste {
     }
 
     /// Over the servers themselves, whose health it checks.
-    pub(crate) fn app(self) -> Result<Kit, BuildError> {
+    pub(crate) fn app(self, dialer: Dialer) -> Result<Kit, BuildError> {
         let mut calls = self.calls(APP_TIMEOUT)?;
         if self.hedged {
             let hedge = HedgePolicy::after(Duration::from_millis(60))?.with_max_attempts(3)?;
@@ -74,22 +74,22 @@ impl Taste {
             .with_timeout(Duration::from_millis(800))?
             .with_max_backoff(Duration::from_secs(2))?;
         Kit::builder("app")
-            .pool(pool(&BACKENDS)?.strategy(self.strategy))
+            .pool(pool(&BACKENDS, dialer)?.strategy(self.strategy))
             .calls(calls)
             .health(move |checker| checker.policy(policy).mode(self.mode))
             .build()
     }
 
     /// Over the servers, for a server.
-    pub(crate) fn gateway(self) -> Result<Kit, BuildError> {
-        let pool = pool(&BACKENDS)?.strategy(self.strategy);
+    pub(crate) fn gateway(self, dialer: Dialer) -> Result<Kit, BuildError> {
+        let pool = pool(&BACKENDS, dialer)?.strategy(self.strategy);
         Kit::builder("gateway").pool(pool).calls(self.calls(GATEWAY_TIMEOUT)?).build()
     }
 
     /// Over the gateway, for which its calls wait.
-    pub(crate) fn web(self) -> Result<Kit, BuildError> {
+    pub(crate) fn web(self, dialer: Dialer) -> Result<Kit, BuildError> {
         let calls = self.calls(WEB_TIMEOUT)?.wait_for_ready(true);
-        Kit::builder("web").pool(pool(&[GATEWAY])?).calls(calls).build()
+        Kit::builder("web").pool(pool(&[GATEWAY], dialer)?).calls(calls).build()
     }
 
     fn calls(self, timeout: Duration) -> Result<Builder, BuildError> {
@@ -107,12 +107,12 @@ impl Taste {
 }
 
 /// Members that are dialled in the simulation, and pinged as often as a client may.
-fn pool(members: &[&'static str]) -> Result<PoolBuilder, BuildError> {
+fn pool(members: &[&'static str], dialer: Dialer) -> Result<PoolBuilder, BuildError> {
     let dial = DialPolicy::new(Duration::from_millis(100), Duration::from_millis(1_000))?
         .with_connect_timeout(Duration::from_millis(500))?;
     let options = ChannelOptions::DEFAULT
         .with_dial(dial)
         .with_keepalive(Duration::from_secs(10), Duration::from_millis(600))?;
     let targets = members.iter().map(|member| format!("{member}:{PORT}"));
-    Pool::builder().targets(targets).map(|pool| pool.insecure().connector(Dialer).options(options))
+    Ok(Pool::builder().targets(targets)?.insecure().connector(dialer).options(options))
 }

@@ -26,7 +26,9 @@ pub(crate) fn many(seeds: Range<u32>) -> io::Result<Vec<u32>> {
         done += 1;
         if !output.status.success() {
             failed.push(seed);
-            println!("seed {seed} failed; again, with everything that happened: network seed {seed}");
+            println!(
+                "seed {seed} failed; again, with everything that happened: network seed {seed}"
+            );
             println!("{}", String::from_utf8_lossy(&output.stdout));
             println!("{}", String::from_utf8_lossy(&output.stderr));
         }

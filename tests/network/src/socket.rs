@@ -2,8 +2,10 @@
 
 use core::future::Future;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use std::io;
+use std::sync::Arc;
 
 use futures_util::stream::{Stream, unfold};
 use hyper_util::rt::TokioIo;
@@ -19,35 +21,63 @@ pub(crate) const PORT: u16 = 50_051;
 pub(crate) async fn accepted() -> io::Result<impl Stream<Item = io::Result<Socket>>> {
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     Ok(unfold(listener, |listener| async {
-        let socket = listener.accept().await.map(|(stream, _)| Socket(stream));
+        let accepted = listener.accept().await;
+        let socket = accepted.map(|(stream, _)| Socket { stream, _counted: None });
         Some((socket, listener))
     }))
 }
 
-/// Dials hosts by their names.
-#[derive(Clone, Debug)]
-pub(crate) struct Dialer;
+/// Dials hosts by their names, and counts the connections it has made and that are still there.
+/// (The simulation's own count has every dial in it that failed.)
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dialer(Arc<AtomicUsize>);
+
+impl Dialer {
+    pub(crate) fn connections(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn count(&self) -> Counted {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Counted(Arc::clone(&self.0))
+    }
+}
+
+/// One connection more, until it is dropped.
+#[derive(Debug)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Service<Uri> for Dialer {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<Socket>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Socket>>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, address: Uri) -> Self::Future {
+        let dialer = self.clone();
         Box::pin(async move {
             let name = address.host().unwrap_or_default();
-            TcpStream::connect((name, PORT)).await.map(TokioIo::new)
+            let stream = TcpStream::connect((name, PORT)).await?;
+            Ok(TokioIo::new(Socket { stream, _counted: Some(dialer.count()) }))
         })
     }
 }
 
-/// The server's end of a connection.
+/// One end of a connection; clients' are counted.
 #[derive(Debug)]
-pub(crate) struct Socket(TcpStream);
+pub(crate) struct Socket {
+    stream: TcpStream,
+    _counted: Option<Counted>,
+}
 
 impl Connected for Socket {
     type ConnectInfo = ();
@@ -61,7 +91,7 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
+        Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
@@ -71,14 +101,14 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
+        Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -18,6 +18,7 @@ use crate::gateway::Gateway;
 use crate::hosts::Host;
 use crate::kits::{APP_TIMEOUT, Taste, WEB_TIMEOUT};
 use crate::plan::{APP, BACKENDS, GATEWAY, LATENCY, LONGEST, Plan, WEB};
+use crate::socket::Dialer;
 
 /// What came of a run.
 pub(crate) struct Run {
@@ -86,14 +87,16 @@ fn world(
 
     let pages = book.clone();
     world.client(APP, async move {
-        let (kit, servers) = (taste.app()?, BACKENDS.to_vec());
-        let host = Host { name: APP, kit, book: pages, timeout: APP_TIMEOUT, servers };
+        let (dialer, servers) = (Dialer::default(), BACKENDS.to_vec());
+        let kit = taste.app(dialer.clone())?;
+        let host = Host { name: APP, kit, dialer, book: pages, timeout: APP_TIMEOUT, servers };
         host.live(Dice::of(seed, APP), members).await
     });
     let pages = book.clone();
     world.client(WEB, async move {
-        let (kit, servers) = (taste.web()?, vec![GATEWAY]);
-        let host = Host { name: WEB, kit, book: pages, timeout: WEB_TIMEOUT, servers };
+        let (dialer, servers) = (Dialer::default(), vec![GATEWAY]);
+        let kit = taste.web(dialer.clone())?;
+        let host = Host { name: WEB, kit, dialer, book: pages, timeout: WEB_TIMEOUT, servers };
         host.live(Dice::of(seed, WEB), Vec::new()).await
     });
     world

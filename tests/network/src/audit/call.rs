@@ -103,7 +103,8 @@ impl Call {
 
     /// The deadline of the call at the gateway, of its request that was there last before `at`.
     fn left_at_the_gateway(&self, at: Duration) -> Option<Duration> {
-        let here = self.arrivals.iter().filter(|there| there.from.host == GATEWAY && there.at <= at);
+        let here =
+            self.arrivals.iter().filter(|there| there.from.host == GATEWAY && there.at <= at);
         let latest = here.filter_map(|there| Some(there.at + there.timeout?)).max();
         latest
     }

@@ -37,7 +37,8 @@ impl Network {
                         }
                     };
                     away.iter_mut().for_each(back);
-                    let gone = crate::plan::BACKENDS.into_iter().filter(|host| !members.contains(host));
+                    let gone =
+                        crate::plan::BACKENDS.into_iter().filter(|host| !members.contains(host));
                     away.extend(gone.map(|host| (host, *at, Duration::MAX)));
                 }
                 _ => {}
@@ -70,7 +71,9 @@ impl Network {
                 other == host && !self.may_be_under_way(*from, *at) && at < to
             });
             if let Some((_, from, _)) = away {
-                wrong.push(format!("{host} was probed at {at:?}, no member of {APP} since {from:?}"));
+                wrong.push(format!(
+                    "{host} was probed at {at:?}, no member of {APP} since {from:?}"
+                ));
             }
         }
         wrong

@@ -1,0 +1,88 @@
+//! Callers that ask for ever new methods: a proxy that passes on whatever it is asked, and somebody
+//! who asks it everything.
+
+use evenkeel_core::BreakerState;
+use evenkeel_tests::{Reply, Stub};
+use evenkeel_tonic::Pool;
+use http::{Request, Response};
+use tonic::Status;
+use tonic::body::Body;
+use tower::{Service, ServiceExt};
+
+use crate::guarded;
+use crate::memory::{MIB, alone, at_most, in_use};
+
+/// A hundred thousand of them; the first fifth is what it costs. (A million: `--ignored`.)
+const NAMES: usize = 100_000;
+const MILLION: usize = 1_000_000;
+
+/// Asks for each method once, whatever comes of it.
+async fn ask<S>(mut service: S, names: usize, mut before: impl FnMut(usize))
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error: core::fmt::Debug>,
+{
+    for number in 0..names {
+        let path = format!("/evil.v1.S{}/M{number}", number % 1_000);
+        let request = Request::post(path).body(Body::empty()).unwrap();
+        let ready = service.ready().await.unwrap();
+        _ = ready.call(request).await;
+        before(number);
+    }
+}
+
+fn answers() -> Stub {
+    Stub::canned(crate::pong())
+}
+
+fn fails() -> Stub {
+    Stub::canned(Reply::status(Status::internal("broken")))
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_without_end_cost_a_bounded_table() {
+    for stub in [answers, fails] {
+        flat(stub(), NAMES).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "minutes; a part of tests/deep"]
+async fn a_million_names_cost_a_bounded_table() {
+    flat(answers(), MILLION).await;
+}
+
+async fn flat(stub: Stub, names: usize) {
+    let _alone = alone().await;
+    let service = guarded().build_pool(Pool::of([("a", stub.clone()), ("b", stub)])).unwrap();
+    let mut before = 0;
+    ask(service.clone(), names, |number| {
+        if number == names / 5 {
+            before = in_use();
+        }
+    })
+    .await;
+    at_most(MIB, before);
+    let states = service.circuit_breaker_states();
+    let breakers: usize = states.values().map(|methods| methods.len()).sum();
+    assert!(breakers <= 1_000, "{breakers}");
+}
+
+/// Each name opens its circuit: none may be forgotten while it protects, so that the table grows to
+/// its bound, and newcomers beyond it are let through uncounted.
+#[tokio::test(start_paused = true)]
+async fn names_that_all_open_their_circuit_cost_four_tables() {
+    let _alone = alone().await;
+    let service = guarded().max_methods(100).unwrap().build_pool(Pool::of([("a", fails())]));
+    let service = service.unwrap();
+    for turn in 0..3 {
+        let mut before = 0;
+        for _ in 0..3 {
+            ask(service.clone(), 5_000, |_| ()).await;
+            before = before.max(in_use());
+        }
+        let states = service.circuit_breaker_states();
+        let open = states["a"].values().filter(|shown| shown.state == BreakerState::Open).count();
+        assert!(open <= 400, "{turn}: {open}");
+        at_most(MIB, before);
+    }
+}
