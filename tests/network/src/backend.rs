@@ -42,12 +42,14 @@ pub(crate) enum Mood {
 pub(crate) struct Nature {
     moods: Arc<Mutex<BTreeMap<&'static str, Mood>>>,
     serving: Arc<BTreeMap<&'static str, watch::Sender<bool>>>,
+    restarts: Arc<BTreeMap<&'static str, watch::Sender<()>>>,
 }
 
 impl Nature {
     pub(crate) fn of(hosts: &[&'static str]) -> Self {
-        let serving = hosts.iter().map(|host| (*host, watch::Sender::new(true)));
-        Self { moods: Arc::default(), serving: Arc::new(serving.collect()) }
+        let serving = hosts.iter().map(|host| (*host, watch::Sender::new(true))).collect();
+        let restarts = hosts.iter().map(|host| (*host, watch::Sender::new(()))).collect();
+        Self { moods: Arc::default(), serving: Arc::new(serving), restarts: Arc::new(restarts) }
     }
 
     pub(crate) fn set_mood(&self, host: &'static str, mood: Mood) {
@@ -57,6 +59,11 @@ impl Nature {
     /// What `host` says of its own health.
     pub(crate) fn set_serving(&self, host: &str, serving: bool) {
         self.serving[host].send_replace(serving);
+    }
+
+    /// `host` closes its connections politely (GOAWAY), waits for its streams, and begins anew.
+    pub(crate) fn restart(&self, host: &str) {
+        self.restarts[host].send_replace(());
     }
 
     fn mood(&self, host: &str) -> Mood {
@@ -72,14 +79,12 @@ pub(crate) struct Backend {
     pub(crate) life: u32,
     pub(crate) book: Book,
     pub(crate) nature: Nature,
-    /// After so long it closes a connection politely (GOAWAY).
-    pub(crate) max_age: Option<Duration>,
 }
 
 impl Backend {
     pub(crate) async fn serve(self) -> turmoil::Result {
         let (book, nature) = (self.book.clone(), self.nature.clone());
-        serve(self.host, &book, &nature, self.max_age, LabServer::new(self)).await
+        serve(self.host, &book, &nature, LabServer::new(self)).await
     }
 
     /// The work itself, as the mood has it.
@@ -112,7 +117,6 @@ pub(crate) async fn serve<T: Lab>(
     host: &'static str,
     book: &Book,
     nature: &Nature,
-    max_age: Option<Duration>,
     lab: LabServer<T>,
 ) -> turmoil::Result {
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -134,21 +138,37 @@ pub(crate) async fn serve<T: Lab>(
         book.note(Event::Probed { host });
         Ok(request)
     });
-    let mut server = Server::builder()
-        .layer(OpenBudgetLayer::new())
-        .http2_keepalive_interval(Some(Duration::from_secs(2)))
-        .http2_keepalive_timeout(Some(Duration::from_secs(1)));
-    if let Some(age) = max_age {
-        server = server.max_connection_age(age).max_connection_age_grace(age);
-    }
     let routes = Routes::new(lab).add_service(health);
-    let serving = server.add_routes(routes).serve_with_incoming(accepted().await?);
+    let mut restarts = nature.restarts[host].subscribe();
+    let serving = async {
+        loop {
+            let server = Server::builder()
+                .layer(OpenBudgetLayer::new())
+                .http2_keepalive_interval(Some(Duration::from_secs(2)))
+                .http2_keepalive_timeout(Some(Duration::from_secs(1)))
+                .add_routes(routes.clone());
+            let (mut told, incoming) = (restarts.clone(), accepted().await?);
+            let asked = async move { drop(told.changed().await) };
+            let patience = async {
+                drop(restarts.changed().await);
+                tokio::time::sleep(PATIENCE).await;
+            };
+            tokio::select! {
+                biased;
+                served = server.serve_with_incoming_shutdown(incoming, asked) => served?,
+                () = patience => {}
+            }
+        }
+    };
     tokio::select! {
         biased;
-        served = serving => Ok(served?),
+        served = serving => served,
         () = telling => Ok(()),
     }
 }
+
+/// What a server that restarts gives the streams it has.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A stream of answers.
 pub(crate) type Answers = Pin<Box<dyn Stream<Item = Result<Msg, Status>> + Send>>;

@@ -34,7 +34,7 @@ impl Gateway {
     ) -> turmoil::Result {
         let kit: Kit = taste.gateway(Dialer::default())?;
         let lab = LabServer::new(Self { client: client(&kit), life, book: book.clone() });
-        serve(GATEWAY, &book, &nature, None, lab).await
+        serve(GATEWAY, &book, &nature, lab).await
     }
 
     fn visit<T>(&self, request: &Request<T>) -> Result<Visit, Status> {

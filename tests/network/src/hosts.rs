@@ -9,6 +9,7 @@ use evenkeel_tonic::target::TargetName;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tonic::Status;
 
 use crate::book::{Book, Event};
 use crate::caller::{client, make};
@@ -48,7 +49,7 @@ impl Host {
         };
         tokio::join!(calling, self.change_members(members));
         while calls.join_next().await.is_some() {}
-        self.prove().await;
+        self.prove().await?;
         self.finish().await
     }
 
@@ -84,22 +85,23 @@ impl Host {
         }
     }
 
+    /// Its number, and its end.
     fn call(
         &self,
         method: Method,
         wish: Option<Duration>,
-    ) -> impl Future<Output = bool> + Send + 'static {
+    ) -> impl Future<Output = (u32, Result<(), Status>)> + Send + 'static {
         let timeout = wish.map_or(self.timeout, |wish| wish.min(self.timeout));
         let (book, name, client) = (self.book.clone(), self.name, client(&self.kit));
         async move {
             let open = book.begin(name, method, timeout, None);
-            make(client, method, wish, open).await.is_ok()
+            (open.call, make(client, method, wish, open).await)
         }
     }
 
     /// All is well again: each method is answered, until everybody has answered it, and then no
     /// circuit protects anybody any more.
-    async fn prove(&self) {
+    async fn prove(&self) -> turmoil::Result {
         self.book.note(Event::Noted(format!("{}: all must be well", self.name)));
         for method in Method::ALL {
             let mut calls = JoinSet::new();
@@ -107,11 +109,10 @@ impl Host {
                 calls.spawn(self.call(method, None));
                 sleep(Duration::from_millis(5)).await;
             }
-            while let Some(answered) = calls.join_next().await {
-                if !answered.unwrap_or(false) {
-                    let name = self.name;
-                    self.book.wrong(format!("{name}: {method:?} failed on a network in order"));
-                }
+            while let Some(ended) = calls.join_next().await {
+                let (number, Err(status)) = ended? else { continue };
+                let what = format!("{method:?} failed on a network in order: {status}");
+                self.book.wrong(format!("call {number}: {what}"));
             }
         }
         for (target, methods) in self.kit.circuit_breaker_states() {
@@ -121,6 +122,7 @@ impl Host {
                 }
             }
         }
+        Ok(())
     }
 
     /// Nothing is held while nobody calls, and nothing is left once the kit is gone.
@@ -142,14 +144,7 @@ impl Host {
             book.wrong(format!("{name}: closing waited for calls, of which there are none"));
         }
         drop(kit);
-        for _ in 0..15 {
-            sleep(Duration::from_millis(1_000)).await;
-            book.note(Event::Noted(format!(
-                "{name}: {} tasks, {} connections",
-                Handle::current().metrics().num_alive_tasks(),
-                dialer.connections()
-            )));
-        }
+        sleep(Duration::from_millis(1_500)).await;
         expect(&book, name, "tasks", Handle::current().metrics().num_alive_tasks(), 0);
         expect(&book, name, "connections", dialer.connections(), 0);
         Ok(())

@@ -49,6 +49,7 @@ pub(crate) enum Change {
     Release(Link),
     Repair(Link),
     RepairOneWay(Link),
+    Restart(&'static str),
     Serving(&'static str, bool),
 }
 
@@ -119,12 +120,14 @@ fn on_link(dice: &mut Dice, link: Link) -> [Change; 2] {
 }
 
 fn on_server(dice: &mut Dice, server: &'static str) -> [Change; 2] {
-    let mood = match dice.between(0, 8) {
+    let mood = match dice.between(0, 10) {
         0 | 1 => return [Change::Crash(server), Change::Bounce(server)],
         2 => return [Change::Serving(server, false), Change::Serving(server, true)],
-        3 => Mood::Broken,
-        4 => Mood::Silent,
-        5 => Mood::Slow(dice.millis(20, 800)),
+        3 => return [Change::Restart(server), Change::Mood(server, Mood::Fine)],
+        4 => return [Change::Restart(server), Change::Restart(server)],
+        5 => Mood::Broken,
+        6 => Mood::Silent,
+        7 => Mood::Slow(dice.millis(20, 800)),
         _ => Mood::Busy,
     };
     [Change::Mood(server, mood), Change::Mood(server, Mood::Fine)]
@@ -158,6 +161,7 @@ impl Change {
             Self::Release((a, b)) => world.release(a, b),
             Self::Repair((a, b)) => world.repair(a, b),
             Self::RepairOneWay((a, b)) => world.repair_oneway(a, b),
+            Self::Restart(host) => nature.restart(host),
             Self::Serving(host, serving) => nature.set_serving(host, serving),
         }
     }

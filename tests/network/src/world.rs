@@ -72,13 +72,12 @@ fn world(
         .max_message_latency(LATENCY)
         .tcp_capacity(4_096)
         .build();
-    let (taste, mut dice) = (Taste::of(seed), Dice::of(seed, "servers"));
+    let taste = Taste::of(seed);
     for host in BACKENDS {
-        let max_age = dice.one_in(3).then(|| dice.millis(1_000, 6_000));
         let (book, nature, life) = (book.clone(), nature.clone(), lives());
         world.host(host, move || {
             let (book, nature) = (book.clone(), nature.clone());
-            Backend { host, life: life(), book, nature, max_age }.serve()
+            Backend { host, life: life(), book, nature }.serve()
         });
     }
     let (pages, life) = (book.clone(), lives());

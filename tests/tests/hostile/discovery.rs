@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::{Network, Peer, RawClient};
+use evenkeel_tests::{Network, Peer, RawClient, Reply};
 use evenkeel_tonic::Kit;
 use evenkeel_tonic::health::HealthMode;
 use evenkeel_tonic::target::TargetName;
@@ -16,7 +16,9 @@ use crate::{ECHO, guarded, pong, pool_of};
 async fn members_that_are_never_the_same() {
     let _alone = alone().await;
     let net = Network::new();
-    let peer = Peer::new([pong()]).listen(&net, "a");
+    let well = || Reply::ok([8, 1].as_slice());
+    let peer = Peer::answering(move |seen| if seen.path == ECHO { pong() } else { well() });
+    let peer = peer.listen(&net, "a");
     let kit = Kit::builder("lab")
         .pool(pool_of(&net, &["a"]))
         .calls(guarded())

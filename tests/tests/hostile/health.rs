@@ -13,7 +13,7 @@ use evenkeel_tonic::health::HealthMode;
 use crate::memory::{MIB, alone, at_most, in_use};
 use crate::{ECHO, guarded, pong, pool_of};
 
-const FLAPS: usize = 100_000;
+const FLAPS: usize = 3_000;
 
 /// SERVING, NOT_SERVING, and so on, as one block of bytes; then silence.
 fn flapping() -> Reply {
