@@ -8,16 +8,16 @@ use tonic::{Code, Status};
 use crate::memory::{KIB, MIB, alone, at_most, in_use};
 use crate::{ECHO, EXPORT, guarded};
 
-/// A megabyte each of trailers that go on and on, behind a message that is whole: what is held of
+/// A quarter of a megabyte each of trailers that go on and on, behind a message that is whole: what is held of
 /// the answer is what was read before, and the call ends.
 #[tokio::test(start_paused = true)]
 async fn trailers_that_never_end() {
     let _alone = alone().await;
     let net = Network::new();
-    let peer = Peer::new([Reply::headers().message("pong").flood(64)]).listen(&net, "a");
+    let peer = Peer::new([Reply::headers().message("pong").flood(16)]).listen(&net, "a");
     let service = guarded().build(net.channel("a")).unwrap();
     let mut before = 0;
-    for turn in 0..40 {
+    for turn in 0..12 {
         let mut client = RawClient::of(ECHO, service.clone());
         let failed = client.unary("ping").await.unwrap_err();
         assert_ne!(failed.code(), Code::Ok);
@@ -31,7 +31,7 @@ async fn trailers_that_never_end() {
             before = in_use();
         }
     }
-    assert!(peer.count() > 40);
+    assert!(peer.count() > 12);
     // The peer writes its requests down: a little for each.
     at_most(512 * KIB, before);
 }
@@ -50,16 +50,16 @@ async fn metadata_as_large_as_it_may_be() {
     .listen(&net, "a");
     let service = guarded().build(net.channel("a")).unwrap();
     let mut before = 0;
-    for turn in 0..300 {
+    for turn in 0..80 {
         let mut client = RawClient::of(ECHO, service.clone());
         _ = client.unary("ping").await;
         tokio::time::sleep(Duration::from_secs(61)).await;
-        if turn == 20 {
+        if turn == 10 {
             before = in_use();
         }
     }
-    assert!(peer.count() > 300);
-    // 280 answers of 24 KiB, of which nothing is kept; and what the peer writes down.
+    assert!(peer.count() > 80);
+    // 70 answers of 24 KiB, of which nothing is kept; and what the peer writes down.
     at_most(MIB, before);
 }
 
@@ -84,7 +84,7 @@ async fn messages_as_long_as_they_may_be_are_not_kept() {
         call().await;
     }
     let before = in_use();
-    for _ in 0..200 {
+    for _ in 0..100 {
         call().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
