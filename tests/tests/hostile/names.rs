@@ -12,8 +12,8 @@ use tower::{Service, ServiceExt};
 use crate::guarded;
 use crate::memory::{MIB, alone, at_most, in_use};
 
-/// Twenty thousand of them; the first fifth is what it costs. (A million: `--ignored`.)
-const NAMES: usize = 20_000;
+/// Ten thousand of them; the first fifth is what it costs. (A million: `--ignored`.)
+const NAMES: usize = 10_000;
 const MILLION: usize = 1_000_000;
 
 /// Asks for each method once, whatever comes of it.
@@ -77,7 +77,7 @@ async fn names_that_all_open_their_circuit_cost_four_tables() {
     for turn in 0..3 {
         let mut before = 0;
         for _ in 0..3 {
-            ask(service.clone(), 2_000, |_| ()).await;
+            ask(service.clone(), 1_000, |_| ()).await;
             before = before.max(in_use());
         }
         let states = service.circuit_breaker_states();
