@@ -10,7 +10,7 @@ use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
 use evenkeel_tests::poll_n;
 use evenkeel_tonic::Resilient;
-use futures_util::stream::repeat_n;
+use futures_util::stream::{Stream, iter};
 use tokio::time::timeout;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
@@ -95,10 +95,14 @@ async fn one(mut client: Client, draw: u32) -> Result<(), Status> {
         0 => client.charge(plain).await.map(drop),
         1 => client.put(plain).await.map(drop),
         2 => read(client.export(plain).await?.into_inner()).await,
-        3 => client.upload(repeat_n(message, 3)).await.map(drop),
-        4 => read(client.chat(repeat_n(message, 3)).await?.into_inner()).await,
+        3 => client.upload(three(message)).await.map(drop),
+        4 => read(client.chat(three(message)).await?.into_inner()).await,
         _ => client.echo(plain).await.map(drop),
     }
+}
+
+fn three(message: Msg) -> impl Stream<Item = Msg> + Send + 'static {
+    iter(core::iter::repeat_n(message, 3))
 }
 
 async fn read(mut items: Streaming<Msg>) -> Result<(), Status> {

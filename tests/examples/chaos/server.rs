@@ -6,7 +6,7 @@ use core::pin::Pin;
 
 use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_server::{Lab, LabServer};
-use futures_util::stream::{Stream, StreamExt, repeat_n};
+use futures_util::stream::{Stream, StreamExt, iter};
 use tokio::net::TcpListener;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
@@ -50,7 +50,7 @@ impl Lab for Answers {
     }
 
     async fn export(&self, request: Request<Msg>) -> Result<Response<Items>, Status> {
-        let items = repeat_n(request.into_inner(), 5).map(Ok);
+        let items = iter(core::iter::repeat_n(request.into_inner(), 5)).map(Ok);
         Ok(Response::new(Box::pin(items)))
     }
 
