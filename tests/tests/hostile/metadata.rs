@@ -36,33 +36,6 @@ async fn trailers_that_never_end() {
     at_most(512 * KIB, before);
 }
 
-/// Metadata as large as HTTP/2 lets through, in every place, again and again.
-#[tokio::test(start_paused = true)]
-async fn metadata_as_large_as_it_may_be() {
-    let _alone = alone().await;
-    let net = Network::new();
-    let large = || "y".repeat(12 * KIB);
-    let peer = Peer::new([
-        Reply::headers().header("x-pad", large()).message("pong").end(Status::ok("")),
-        Reply::headers().message("pong").end(Status::ok("")).trailer("x-pad", large()),
-        Reply::status(Status::unavailable(large())).trailer("x-pad", large()),
-    ])
-    .listen(&net, "a");
-    let service = guarded().build(net.channel("a")).unwrap();
-    let mut before = 0;
-    for turn in 0..80 {
-        let mut client = RawClient::of(ECHO, service.clone());
-        _ = client.unary("ping").await;
-        tokio::time::sleep(Duration::from_secs(61)).await;
-        if turn == 10 {
-            before = in_use();
-        }
-    }
-    assert!(peer.count() > 80);
-    // 70 answers of 24 KiB, of which nothing is kept; and what the peer writes down.
-    at_most(MIB, before);
-}
-
 /// A status whose message is as long as it may be is an answer like any other, and no more is kept
 /// of it than of a short one: by the breaker, by the pool, by whoever remembers the last failure.
 #[tokio::test(start_paused = true)]

@@ -12,10 +12,6 @@ use tower::{Service, ServiceExt};
 use crate::guarded;
 use crate::memory::{MIB, alone, at_most, in_use};
 
-/// Ten thousand of them; the first fifth is what it costs. (A million: `--ignored`.)
-const NAMES: usize = 10_000;
-const MILLION: usize = 1_000_000;
-
 /// Asks for each method once, whatever comes of it.
 async fn ask<S>(mut service: S, names: usize, mut before: impl FnMut(usize))
 where
@@ -30,41 +26,8 @@ where
     }
 }
 
-fn answers() -> Stub {
-    Stub::canned(crate::pong())
-}
-
 fn fails() -> Stub {
     Stub::canned(Reply::status(Status::internal("broken")))
-}
-
-#[tokio::test(start_paused = true)]
-async fn names_without_end_cost_a_bounded_table() {
-    for stub in [answers, fails] {
-        flat(stub(), NAMES).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-#[ignore = "minutes; a part of tests/deep"]
-async fn a_million_names_cost_a_bounded_table() {
-    flat(answers(), MILLION).await;
-}
-
-async fn flat(stub: Stub, names: usize) {
-    let _alone = alone().await;
-    let service = guarded().build_pool(Pool::of([("a", stub.clone()), ("b", stub)])).unwrap();
-    let mut before = 0;
-    ask(service.clone(), names, |number| {
-        if number == names / 5 {
-            before = in_use();
-        }
-    })
-    .await;
-    at_most(MIB, before);
-    let states = service.circuit_breaker_states();
-    let breakers: usize = states.values().map(|methods| methods.len()).sum();
-    assert!(breakers <= 1_000, "{breakers}");
 }
 
 /// Each name opens its circuit: none may be forgotten while it protects, so that the table grows to
