@@ -8,8 +8,8 @@ use tonic::{Code, Status};
 use crate::memory::{KIB, MIB, alone, at_most, in_use};
 use crate::{ECHO, EXPORT, guarded};
 
-/// A quarter of a megabyte each of trailers that go on and on, behind a message that is whole: what is held of
-/// the answer is what was read before, and the call ends.
+/// Trailers that go on and on, behind a message that is whole: what is held of the answer is what
+/// was read before, and the call ends.
 #[tokio::test(start_paused = true)]
 async fn trailers_that_never_end() {
     let _alone = alone().await;
