@@ -146,10 +146,10 @@ impl Call {
 
     fn is_sent_to_members(&self, network: &Network, wrong: &mut Vec<String>) {
         let strangers = self.arrivals.iter().filter(|there| {
-            self.host == crate::plan::APP && network.was_away(there.from.host, self.began)
+            self.host == crate::plan::APP && network.was_away(there.from.host, self.began, there.at)
         });
         for Arrival { from, .. } in strangers {
-            wrong.push(format!("sent to {from}, which was no member when it began"));
+            wrong.push(format!("sent to {from}, which was no member all the time"));
         }
     }
 

@@ -54,10 +54,11 @@ impl Network {
         at <= sent + UNDER_WAY || self.held.iter().any(since)
     }
 
-    /// Whether `host` was no member of `app`'s at `at`, nor shortly before.
-    pub(super) fn was_away(&self, host: &str, at: Duration) -> bool {
+    /// Whether `host` was no member of `app`'s all the time from `began` to `arrived`.
+    pub(super) fn was_away(&self, host: &str, began: Duration, arrived: Duration) -> bool {
         let away = |(other, from, to): &(&str, Duration, Duration)| {
-            *other == host && *from <= at && at < *to
+            // Not in the very instant: who was first within it the book does not say.
+            *other == host && *from < began && arrived < *to
         };
         self.away.iter().any(away)
     }
