@@ -20,14 +20,14 @@
 //!
 //! # What this crate does not do
 //!
-//! It decides nothing: the loop in `driver` has the core's three arms and no other `if`. It knows
+//! It decides nothing: the loop in `drive` has the core's three arms and no other `if`. It knows
 //! no protocol; for gRPC use `evenkeel-tonic`. It spawns no task of its own.
 //!
 //! # Map
 //!
-//! `clock` (the only file that reads time), `driver` (the loop, and its parts for other adapters),
-//! `hedged` (several attempts at once), `attempt` (what an attempt's future is told), `budget` (the
-//! task-local and its helpers).
+//! `clock` (the only file that reads time), `driver` (how a call begins), `drive` (the loop),
+//! `driven` (its three arms, for other adapters too), `hedged` (several attempts at once), `attempt`
+//! (what an attempt's future is told), `budget` (the task-local and its helpers).
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_std::core;
@@ -39,6 +39,8 @@ pub use evenkeel_std::{
 mod attempt;
 mod budget;
 mod clock;
+mod drive;
+mod driven;
 mod driver;
 mod hedged;
 
@@ -48,5 +50,6 @@ pub use budget::{
     trim, with_budget,
 };
 pub use clock::{SleepUntil, TokioClock, sleep_until};
-pub use driver::{Driven, call, call_seeded, call_within, until};
+pub use driven::Driven;
+pub use driver::{call, call_seeded, call_within, until};
 pub use hedged::call_hedged;
