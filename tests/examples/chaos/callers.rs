@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_core::{Random, SmallRng};
 use evenkeel_tests::pb::Msg;

@@ -28,7 +28,7 @@ pub(crate) async fn make(
     open: Open,
 ) -> Result<(), Status> {
     let result = answer(&mut client, method, wish, &open).await;
-    open.end(result.as_ref().map(|()| ()));
+    open.end(result.as_ref().copied());
     result
 }
 

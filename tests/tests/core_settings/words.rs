@@ -20,7 +20,7 @@ fn sets_of_codes() {
     assert_eq!(set.iter().collect::<CodeSet>(), set);
     assert_eq!(Code::ALL.into_iter().collect::<CodeSet>().iter().count(), 17);
     for code in Code::ALL {
-        assert_eq!(Code::from_number(code.number().into()), code);
+        assert_eq!(Code::from_number(code.number()), code);
         assert_eq!(Code::from_name(&code.to_string()), Some(code));
     }
     for number in [-1, 17, 99, i32::MIN, i32::MAX] {

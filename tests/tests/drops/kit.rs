@@ -52,7 +52,7 @@ async fn a_kit_waited_for_and_dropped_anywhere_holds_nothing() {
             settle().await;
             // While there are no servers: its own tasks, and none of who waited.
             if polls <= 1 {
-                let first = *alive.get_or_insert(tasks());
+                let first = *alive.get_or_insert_with(tasks);
                 assert!(tasks() <= first + 4, "{mode:?} after {polls} polls: {}", tasks());
             }
             if polls == 1 {

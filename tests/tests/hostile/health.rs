@@ -15,7 +15,7 @@ use crate::{ECHO, guarded, pong, pool_of};
 
 const FLAPS: usize = 3_000;
 
-/// SERVING, NOT_SERVING, and so on, as one block of bytes; then silence.
+/// SERVING, `NOT_SERVING`, and so on, as one block of bytes; then silence.
 fn flapping() -> Reply {
     let words = (0..FLAPS).map(|turn| vec![8, 1 + (turn % 2) as u8]);
     words.fold(Reply::headers(), Reply::message)

@@ -105,8 +105,7 @@ impl Call {
     fn left_at_the_gateway(&self, at: Duration) -> Option<Duration> {
         let here =
             self.arrivals.iter().filter(|there| there.from.host == GATEWAY && there.at <= at);
-        let latest = here.filter_map(|there| Some(there.at + there.timeout?)).max();
-        latest
+        here.filter_map(|there| Some(there.at + there.timeout?)).max()
     }
 
     fn is_executed_no_more_than_it_may(&self, wrong: &mut Vec<String>) {

@@ -59,7 +59,7 @@ impl Day {
     }
 
     /// Each of those that should be called gets the same.
-    pub(super) async fn spread(&mut self) {
+    pub(super) async fn spread(&self) {
         let called = self.model.called();
         let rounds = 3 * called.len().max(1);
         let answers = join_all((0..rounds).map(|_| self.call())).await;
