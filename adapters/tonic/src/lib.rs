@@ -21,12 +21,12 @@
 //!
 //! `service` and `incoming` (what is settled before the first attempt), `future` (the healthy call,
 //! without a box), `drive` (the loop after a first failure), `flow` (the machine and what was said
-//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`, `request`, `held`, `stream`, `messages`
-//! (bodies), `settings` and `builder` (by calls, by a settings file, by a service config), `upstream`
-//! (the core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling),
-//! [`target`] (how one is written down), [`pool`] (which there are, and whose turn it is),
-//! [`health`] (which are well), [`kit`] (all of it together), `server` (the layer), `observe` (what
-//! is told of calls).
+//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`,
+//! `request`, `held`, `stream`, `messages` (bodies), `settings` and `builder` (by calls, by a
+//! settings file, by a service config), `upstream` (the core's view), `transport` and `wire` (what
+//! the wire says), [`connect`] (dialling), [`target`] (how one is written down), [`pool`] (which
+//! there are, and whose turn it is), [`health`] (which are well), [`kit`] (all of it together),
+//! `server` (the layer), `observe` (what is told of calls).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
