@@ -37,9 +37,10 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
-//! call → event`. Of the code only [`rng`] and [`presets`] are public as modules; everything else is
-//! re-exported here. [`docs::driving`] says how to write a driver, with async or without a heap.
+//! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier,
+//! balance → call → event`. Of the code only [`rng`] and [`presets`] are public as modules;
+//! everything else is re-exported here. [`docs::driving`] says how to write a driver, with async or
+//! without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 
