@@ -28,7 +28,7 @@ fn commands(page: &str) -> Vec<String> {
         if number % 2 == 0 {
             let spans = part.split('`').skip(1).step_by(2);
             found.extend(spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")));
-        } else if let Some(block) = part.strip_prefix("sh\n").or(part.strip_prefix("text\n")) {
+        } else if let Some(block) = shell_or_text(part) {
             let whole = block.replace("\\\n", " ");
             let plain = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
             found.extend(whole.lines().map(plain));
@@ -41,6 +41,11 @@ fn commands(page: &str) -> Vec<String> {
             && (words.next().is_some() || line.starts_with('.') || line.contains('/'))
     };
     found.into_iter().filter(is_command).collect()
+}
+
+/// What is in a block of one of the two kinds that commands are shown in.
+fn shell_or_text(block: &str) -> Option<&str> {
+    block.strip_prefix("sh\n").or_else(|| block.strip_prefix("text\n"))
 }
 
 fn check(command: &str) -> Result<(), String> {
@@ -66,7 +71,7 @@ fn check_cargo(words: &[&str], folder: &Path) -> Result<(), String> {
         let at = ours.iter().position(|word| *word == option)?;
         ours.get(at + 1).copied().filter(|name| !is_placeholder(name))
     };
-    if let Some(path) = after("--path").or(after("--manifest-path")) {
+    if let Some(path) = after("--path").or_else(|| after("--manifest-path")) {
         exists(&folder.join(path))?;
     }
     let packages = packages();

@@ -11,8 +11,8 @@ mod sources;
 mod statuses;
 mod stops;
 
+use core::fmt::Write;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::fs;
 
 /// A message, of which type or variant it is, and what a person does about it.
