@@ -5,9 +5,8 @@
 # cache: QEMU unpacked from Debian's packages, without installing any of them, so that nothing on the
 # machine changes and no other QEMU is in the way.
 
-: "${log:?lib.sh is sourced first}"
+: "${log:?lib.sh is sourced first}" "${tools:?}"
 
-tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 images=${CARGO_TARGET_DIR:-$PWD/firmware-examples/target}
 
 # Whether QEMU can be had; says why not.

@@ -8,6 +8,8 @@ passed=0
 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# What a machine does not have and a script may build or unpack.
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
 export CARGO_INCREMENTAL=0
 
@@ -153,6 +155,20 @@ have_component() {
     cargo "$command" --version >"$log" 2>&1 && return
     rustup component add "$component" >"$log" 2>&1 && return
     skipped "$component" "not installed, and rustup cannot fetch it"
+    return 1
+}
+
+# Whether a subcommand of cargo is there or can be built. Hardly optimised: building is most of what
+# these cost.
+have_cargo_tool() {
+    local name=$1 version=$2
+    PATH="$tools/bin:$PATH"
+    cargo "$name" --version >"$log" 2>&1 && return
+    echo "   building cargo-$name $version into $tools, which takes a minute or two"
+    (cd / && CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+        cargo install --quiet --locked --root "$tools" "cargo-$name@$version") >"$log" 2>&1 && return
+    skipped "cargo-$name" "not installed, and cargo cannot build it: $(tail -n 1 "$log")"
     return 1
 }
 

@@ -49,6 +49,8 @@ pub mod answers;
 pub mod pb;
 #[cfg(feature = "services")]
 pub mod replay;
+#[cfg(feature = "services")]
+pub mod worlds;
 
 #[cfg(feature = "services")]
 mod clock;
@@ -120,3 +122,8 @@ pub mod guide {
     #[doc = include_str!("../../docs/guide/streams.md")]
     pub struct Streams;
 }
+
+/// The examples for those who come from elsewhere, compiled.
+#[cfg(all(doctest, feature = "services"))]
+#[doc = include_str!("../../docs/migrating.md")]
+pub struct Migrating;

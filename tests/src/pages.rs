@@ -22,13 +22,22 @@ pub fn scenarios() -> impl Iterator<Item = (String, Vec<&'static str>)> {
 /// # Panics
 /// When there is no such folder.
 pub fn tests_in(folder: &str) -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    tests_under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder))
+}
+
+fn tests_under(folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("a folder of tests") {
-        let source = fs::read_to_string(entry.expect("a file").path()).expect("a source");
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            names.append(&mut tests_under(&path));
+            continue;
+        }
+        let source = fs::read_to_string(path).expect("a source");
         let after = source.split("#[test]\nfn ").skip(1);
         let paused = source.split("#[tokio::test(start_paused = true)]\nasync fn ").skip(1);
-        for after in after.chain(paused) {
+        let real = source.split("#[tokio::test]\nasync fn ").skip(1);
+        for after in after.chain(paused).chain(real) {
             names.extend(after.split('(').next().map(str::to_owned));
         }
     }

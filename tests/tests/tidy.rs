@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use evenkeel_tests::ids_of;
+
 /// What each package may depend on, directly or through one of these.
 const ARROWS: [(&str, &[&str]); 9] = [
     ("core", &[]),
@@ -16,6 +18,9 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("sim", &["settings"]),
     ("page", &["sim"]),
 ];
+
+/// How many incidents of others the page of them has.
+const INCIDENTS: usize = 116;
 
 /// Long enough for one idea, short enough to be read in one sitting.
 const LONGEST: usize = 320;
@@ -87,6 +92,64 @@ fn every_law_is_a_test_of_its_name() {
     }
 }
 
+/// The page of incidents has each of the list once, and each is a test of its name.
+#[test]
+fn every_incident_is_a_test_of_its_name() {
+    let page = read(&root().join("docs/incidents.md"));
+    let sources: Vec<String> = files(&root(), &["rs"]).iter().map(|file| read(file)).collect();
+    let tests: BTreeSet<&str> = sources.iter().flat_map(|text| tests_of(text)).collect();
+    let mut told = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for paragraph in page.split("\n- **").skip(1) {
+        let (id, words) = paragraph.split_once("**").expect("an id");
+        let words = words.split("\n\n").next().unwrap_or_default();
+        told.entry(id).or_default().extend(words.split('`').skip(1).step_by(2));
+    }
+    assert_eq!(told.len(), INCIDENTS, "{:?}", told.keys());
+    for (id, named) in &told {
+        let is_its = |test: &&&str| ids_of(test).any(|of| format!("F{:0>2}", &of[1..]) == *id);
+        let its = named.iter().filter(is_its).filter(|test| tests.contains(**test));
+        assert!(its.count() > 0, "no test of {id} is told that exists: {named:?}");
+    }
+    for test in tests {
+        let incidents = ids_of(test).filter(|id| id.starts_with('F'));
+        for id in incidents.map(|id| format!("F{:0>2}", &id[1..])) {
+            let names_it = told.get(&*id).is_some_and(|named| named.contains(test));
+            assert!(names_it, "docs/incidents.md does not tell of {test} under {id}");
+        }
+    }
+}
+
+/// And what prevents them holds for more than the case that is told.
+#[test]
+fn every_rule_against_incidents_names_a_test_that_holds_it() {
+    let page = read(&root().join("docs/incidents.md"));
+    let sources: Vec<String> = files(&root(), &["rs"]).iter().map(|file| read(file)).collect();
+    let tests: BTreeSet<&str> = sources.iter().flat_map(|text| tests_of(text)).collect();
+    for chapter in page.split("\n## ").skip(1) {
+        let name = chapter.lines().next().unwrap_or_default();
+        let rule = chapter.split("**The rule:**").nth(1).and_then(|text| text.split("\n\n").next());
+        let rule = rule.unwrap_or_else(|| panic!("{name} has no rule"));
+        let any = rule.split("For any input:").nth(1).unwrap_or_default();
+        let named: Vec<&str> = any.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "{name} names no test for any input");
+        for test in named {
+            assert!(tests.contains(test), "{name} names {test}, which is no test");
+        }
+    }
+}
+
+/// A crate that only names one of these does not build for a Cortex-M0.
+#[test]
+fn f139_no_atomic_is_named_that_a_cortex_m0_lacks() {
+    for folder in ["core/src", "adapters/embassy/src"] {
+        for file in files(&root().join(folder), &["rs"]) {
+            for word in ["sync::atomic", "Atomic", "compare_exchange", "fetch_", "Arc<"] {
+                assert!(!read(&file).contains(word), "{} names {word:?}", file.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn what_the_pages_name_exists() {
     for page in files(&root(), &["md"]) {
@@ -122,6 +185,18 @@ fn reachable<'a>(name: &str, arrows: &BTreeMap<&'a str, &[&'a str]>) -> BTreeSet
         all.extend(reachable(next, arrows));
     }
     all
+}
+
+/// The names of the tests in a source, also of those with a runtime or inside a macro.
+fn tests_of(source: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    source.lines().filter_map(move |line| {
+        let line = line.trim_start();
+        is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let after = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "))?;
+        let name = after.split('(').next();
+        name.filter(|_| core::mem::take(&mut is_test))
+    })
 }
 
 fn manifests() -> impl Iterator<Item = PathBuf> {
@@ -161,4 +236,17 @@ fn read(file: &Path) -> String {
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// `--no-default-features` leaves the services out, and must still build what is about the core.
+#[test]
+fn a_test_of_services_says_so() {
+    let manifest = read(&root().join("tests/Cargo.toml"));
+    for entry in fs::read_dir(root().join("tests/tests")).expect("a folder of tests") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let about_the_core = ["core_", "laws_", "tidy"].iter().any(|word| name.starts_with(word));
+        let says_so = format!("name = \"{name}\"\nrequired-features = [\"services\"]");
+        assert_eq!(manifest.contains(&says_so), !about_the_core, "tests/Cargo.toml about {name}");
+    }
 }

@@ -8,6 +8,7 @@ use embassy_futures::join::join_array;
 use embassy_futures::select::{Either, select};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::watch::Watch;
+use evenkeel_core::rng::seed_from;
 use evenkeel_core::{
     Backoff, Clock, Escalation, Instant, Jitter, Micros, ReconnectPolicy, Rung, Setback, checked,
 };
@@ -101,6 +102,49 @@ fn f136_a_proven_session_that_ends_is_not_dialled_at_once() {
         let wait = pair[1] - pair[0] - 60 * SECOND - 50_000;
         assert!((1..=SECOND).contains(&wait), "{wait} µs after a minute of session");
     }
+}
+
+/// cenkalti/backoff #188: the window in which a link is given up counted the hours it had worked.
+#[test]
+fn f37_the_hours_a_session_lasted_are_not_in_the_window() {
+    static ENDING: ReconnectPolicy =
+        checked!(ReconnectPolicy::DEFAULT.with_give_up_after(Duration::from_secs(60)));
+    const HOUR: u64 = 3_600 * SECOND;
+    let modem = Modem { session: Some(Micros::from_micros(2 * HOUR)), ..Modem::default() };
+    let dials = supervised(modem, &ENDING, 11 * 3_600);
+    assert_eq!(dials.len(), 6, "dialled again after each session: {dials:?}");
+
+    // And from the first failure on it is a minute.
+    let mut dead = Modem::default();
+    let dials = Rc::clone(&dead.dials);
+    let (_, end) = simulated::run_from(0, supervise(&mut dead, &ENDING, 7));
+    let first = dials.borrow()[0];
+    assert!(end <= first + 60 * SECOND + 50_000, "{end} after {first}");
+    assert!(dials.borrow().len() > 3, "and is used: {dials:?}");
+}
+
+/// PicoMQTT #74: a fixed period, or no jitter at the cap, brought a fleet back as one pulse.
+#[test]
+fn f137_at_the_cap_a_fleet_is_still_spread() {
+    let mut buckets = [0u32; 600];
+    for device in 0..200 {
+        let mut modem = Modem::default();
+        let dials = Rc::clone(&modem.dials);
+        simulated::run(select(
+            supervise(&mut modem, &DEFAULTS, seed_from(&[2, 0, 0, 0, 0, device])),
+            sleep_until(Instant::from_micros(1_200 * SECOND)),
+        ));
+        for dial in dials.borrow().iter() {
+            if let Some(bucket) = (dial / SECOND).checked_sub(600) {
+                buckets[bucket as usize] += 1;
+            }
+        }
+    }
+    // Ten seconds each: two hundred devices that wait a minute on average make 33 dials.
+    let tens: Vec<u32> = buckets.chunks(10).map(|ten| ten.iter().sum()).collect();
+    let mean = tens.iter().sum::<u32>() / 60;
+    assert!(tens.iter().all(|ten| *ten <= 3 * mean), "{mean} on average: {tens:?}");
+    assert!(tens.iter().all(|ten| *ten > 0), "{tens:?}");
 }
 
 /// meshmonitor #3241: five clients of one broker had five timers.

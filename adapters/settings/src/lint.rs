@@ -34,7 +34,8 @@ impl Settings {
             method.retry().copied().or(hedging).map(|policy| policy.max_attempts())
         };
         let below = below.methods().filter_map(attempts).max();
-        let ours = self.retry().map(|retry| retry.policy().max_attempts());
+        let retries = self.retry().map(|retry| retry.policy().max_attempts());
+        let ours = retries.max(self.hedging().map(|hedging| hedging.policy().max_attempts()));
         let mut warnings = self.warnings();
         if let (Some(max_attempts @ 2..), Some(_)) = (ours, below) {
             warnings.push(Warning::StackedRetries { max_attempts, below });
@@ -73,16 +74,34 @@ impl Settings {
             warnings.extend(Warning::of_retry(&retry.policy(), threshold, listed));
         }
         if let Some(hedging) = self.hedging() {
-            let max_attempts = hedging.policy().max_attempts();
-            if hedging.delay().is_zero() {
-                warnings.push(Warning::HedgesAtOnce { max_attempts });
-            }
+            warn_of_hedging(hedging, warnings);
         }
         if self.throttle().is_some() && self.retry().is_none() && self.hedging().is_none() {
             let needs = "[retry] or [hedging]";
             warnings.push(Warning::NoEffect { path: "throttle", needs });
         }
     }
+}
+
+fn warn_of_hedging(hedging: &Hedging, warnings: &mut Vec<Warning>) {
+    let measured = hedging.quantile().is_some();
+    if hedging.delay().is_zero() && !measured {
+        let max_attempts = hedging.policy().max_attempts();
+        warnings.push(Warning::HedgesAtOnce { max_attempts });
+    }
+    if !hedging.delay().is_zero() && measured {
+        let needs = "hedging.quantile = \"none\"";
+        warnings.push(Warning::NoEffect { path: "hedging.delay", needs });
+    }
+    let default = Hedging::default();
+    let keys = [
+        ("hedging.min_delay", hedging.min_delay() != default.min_delay()),
+        ("hedging.max_delay", hedging.max_delay() != default.max_delay()),
+        ("hedging.until_known", hedging.until_known() != default.until_known()),
+    ];
+    let unread = keys.into_iter().filter(|(_, changed)| *changed && !measured);
+    let needs = "hedging.quantile";
+    warnings.extend(unread.map(|(path, _)| Warning::NoEffect { path, needs }));
 }
 
 /// Keys of a mode that was not chosen, where they were given another value than the default.

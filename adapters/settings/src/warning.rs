@@ -62,6 +62,13 @@ pub enum Warning {
         /// What would make it count.
         needs: &'static str,
     },
+    /// Something in a service config that a client of ours does otherwise.
+    NotFollowed {
+        /// Such as `maxRequestMessageBytes`.
+        path: &'static str,
+        /// What happens, or what to do about it.
+        instead: &'static str,
+    },
     /// A breaker that one call can open by itself.
     OpensItself {
         /// Failures in a row that open it.
@@ -138,6 +145,9 @@ impl fmt::Display for Warning {
             ),
             Self::NoEffect { path, needs } => {
                 write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")
+            }
+            Self::NotFollowed { path, instead } => {
+                write!(f, "{path} in a service config is not followed: {instead}")
             }
             Self::OpensItself { fail_threshold, max_attempts } => write!(
                 f,

@@ -53,6 +53,12 @@ impl Calls {
         busy.filter(|parked| parked.parent.is_none()).map(|parked| parked.started)
     }
 
+    /// The attempt that is under way at this place.
+    #[cfg(feature = "rehearse")]
+    pub(crate) fn attempt(&self, slot: u32) -> Option<&Attempt> {
+        self.places[slot as usize].attempt.as_ref()
+    }
+
     fn place(&mut self, mut parked: Parked) -> u32 {
         let Some(slot) = self.free.pop() else {
             self.places.push(parked);
@@ -74,6 +80,12 @@ impl World<'_> {
         self.open_call(client, layer, None, Deadline::NONE);
     }
 
+    /// A caller with a script starts a call of the only client.
+    #[cfg(feature = "rehearse")]
+    pub(crate) fn start_scripted_call(&mut self, caller: Deadline) {
+        self.open_call(0, 1, None, caller);
+    }
+
     fn open_call(&mut self, client: u32, layer: u8, parent: Option<(u32, u32)>, caller: Deadline) {
         let index = self.index(client, layer);
         let deadline = self.clients.started(self.now, index, caller);
@@ -90,6 +102,9 @@ impl World<'_> {
             last: Code::Unavailable,
             memo: Memo::default(),
         });
+        if let Some(stage) = &mut self.stage {
+            stage.entered(slot);
+        }
         self.poll(slot);
     }
 
@@ -148,6 +163,10 @@ impl World<'_> {
             self.open_call(client, layer - 1, Some((slot, token)), caller);
             return;
         }
+        if self.stage.is_some() {
+            self.prompt(slot, token);
+            return;
+        }
         self.tally.attempted(self.now);
         let deadline = deadline.instant().as_micros();
         self.send(Job { slot, token, client, deadline, arrived: self.now });
@@ -189,6 +208,11 @@ impl World<'_> {
         let (client, started, parent) = (parked.client, parked.started, parked.parent);
         let code = if matches!(reason, StopReason::Succeeded) { Code::Ok } else { parked.last };
         self.calls.free.push(slot);
+        if let Some(stage) = &mut self.stage {
+            // It is told call by call, and not counted second by second.
+            stage.left(slot, self.now, reason, code);
+            return;
+        }
         match parent {
             Some((slot, token)) => self.hear(slot, token, Outcome::new(code)),
             None => {

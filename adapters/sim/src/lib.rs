@@ -18,7 +18,7 @@
 //!
 //! # Map
 //!
-//! [`run`] and [`Scenario`] are the fleet; [`contest`], [`Storm`] and [`batch_makespan`] three other
+//! [`run`] and [`Scenario`] are the fleet, with the feature `rehearse` one client of it plays a script; [`contest`], [`Storm`] and [`batch_makespan`] three other
 //! worlds. [`Policy`] is what a client runs, [`spec`] the same as a person writes it, [`presets`]
 //! those with names, [`models`] what the core does not ship. [`Summary`], [`Map`], [`figures()`] and
 //! [`Report`] are for people. With the feature `command` (on by default), files are read, too.
@@ -42,6 +42,11 @@ mod map;
 mod plot;
 mod policy;
 mod record;
+#[cfg(feature = "rehearse")]
+mod rehearsal;
+#[cfg(not(feature = "rehearse"))]
+#[path = "unrehearsed.rs"]
+mod rehearsal;
 mod report;
 mod runs;
 mod scenario;
@@ -62,6 +67,8 @@ pub use file::{Named, ScenarioFile, parse_span, read, read_policy};
 pub use map::{Map, safe_load};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};
+#[cfg(feature = "rehearse")]
+pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
 pub use report::{CAVEATS, Report, conclusion, facts};
 pub use runs::{batch, recovery_time, run};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};

@@ -9,6 +9,7 @@ use crate::agenda::Agenda;
 use crate::calls::Calls;
 use crate::clients::Clients;
 use crate::record::Run;
+use crate::rehearsal::Stage;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
 use crate::tally::Tally;
@@ -21,8 +22,14 @@ pub(crate) enum Event {
     Arrival,
     /// The fault begins.
     BreakDown,
+    /// A scripted call starts.
+    #[cfg(feature = "rehearse")]
+    Cue(u32),
     /// A message reaches the other end.
     Deliver(u32),
+    /// What a script looks at is to be shown.
+    #[cfg(feature = "rehearse")]
+    Look,
     /// A worker is done.
     Done(u32),
     /// The fault ends.
@@ -45,6 +52,8 @@ pub(crate) struct World<'a> {
     pub(crate) calls: Calls,
     pub(crate) server: Server,
     pub(crate) tally: Tally,
+    /// A script in place of the server, if there is one.
+    pub(crate) stage: Option<Stage<'a>>,
     transit: Vec<Message>,
     transit_free: Vec<u32>,
 }
@@ -69,6 +78,7 @@ impl<'a> World<'a> {
             calls: Calls::default(),
             server: Server::new(scenario.server, scenario.fault, fleet.clients),
             tally: Tally::new(scenario.end.as_micros()),
+            stage: None,
             transit: Vec::new(),
             transit_free: Vec::new(),
         }
@@ -113,6 +123,10 @@ impl<'a> World<'a> {
                 self.close_second();
                 self.agenda.push(self.now + SECOND, Event::Second);
             }
+            #[cfg(feature = "rehearse")]
+            Event::Cue(number) => self.cue(number),
+            #[cfg(feature = "rehearse")]
+            Event::Look => self.look(),
             Event::BreakDown => {
                 self.server.break_down();
                 self.refuse_dropped();
@@ -166,6 +180,12 @@ impl<'a> World<'a> {
     }
 
     fn post(&mut self, message: Message) {
+        let at = self.now + self.scenario.server.network.as_micros();
+        self.post_until(at, message);
+    }
+
+    /// Has `message` delivered at `at`.
+    pub(crate) fn post_until(&mut self, at: u64, message: Message) {
         let place = match self.transit_free.pop() {
             Some(place) => {
                 self.transit[place as usize] = message;
@@ -176,7 +196,6 @@ impl<'a> World<'a> {
                 (self.transit.len() - 1) as u32
             }
         };
-        let at = self.now + self.scenario.server.network.as_micros();
         self.agenda.push(at, Event::Deliver(place));
     }
 

@@ -11,11 +11,18 @@ pub(crate) use loom::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwL
 #[cfg(loom)]
 pub(crate) type Hashing = core::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
-#[cfg(not(loom))]
+#[cfg(shuttle)]
+pub(crate) use shuttle::sync::atomic::{AtomicU64, Ordering};
+#[cfg(shuttle)]
+pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(shuttle)]
+pub(crate) type Hashing = core::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use hashbrown::DefaultHashBuilder as Hashing;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use portable_atomic::{AtomicU64, Ordering};
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Locks without ever passing a panic on: what a panicking holder leaves behind is a plain value

@@ -25,13 +25,18 @@ fn together(threads: usize, body: impl Fn(usize) + Sync) {
     });
 }
 
+/// Miri looks at every step a few hundred times longer, and needs fewer of them to find a race.
+const fn times(rounds: u32) -> u32 {
+    if cfg!(miri) { rounds.div_ceil(100) } else { rounds }
+}
+
 /// Load-then-store would spend a token twice.
 #[test]
 fn f65_a_thousand_tokens_are_a_thousand_grants() {
     const THOUSAND: ThrottlePolicy = checked!(ThrottlePolicy::success_refilled(1_000, 100));
     let (throttle, granted) = (SharedThrottle::new(THOUSAND), AtomicUsize::new(0));
     together(16, |_| {
-        let mine = (0..10_000).filter(|_| throttle.allow()).count();
+        let mine = (0..times(10_000)).filter(|_| throttle.allow()).count();
         granted.fetch_add(mine, Ordering::Relaxed);
     });
     assert_eq!(granted.into_inner(), 1_000);
@@ -47,15 +52,15 @@ fn every_success_is_paid_in() {
     let (good, bad) = (report(Outcome::success()), report(Outcome::unavailable()));
     (0..1_000).for_each(|_| throttle.record(&bad, CodeSet::RETRYABLE));
     assert_eq!(throttle.millitokens(), 0);
-    together(16, |_| (0..5_000).for_each(|_| throttle.record(&good, CodeSet::RETRYABLE)));
-    assert_eq!(throttle.millitokens(), 16 * 5_000 * 7);
+    together(16, |_| (0..times(5_000)).for_each(|_| throttle.record(&good, CodeSet::RETRYABLE)));
+    assert_eq!(throttle.millitokens(), 16 * times(5_000) * 7);
 }
 
 /// F87: sixty-four callers at the very instant the open time ends, and one place.
 #[test]
 fn one_of_sixty_four_is_the_trial() {
     const POLICY: BreakerPolicy = BreakerPolicy::new(checked!(Consecutive::new(1)));
-    for _ in 0..20 {
+    for _ in 0..times(20) {
         let breaker = SharedBreaker::new();
         let permit = breaker.admit(Instant::ZERO, Deadline::NONE, &POLICY).unwrap();
         breaker.record(Instant::ZERO, permit, Verdict::Failure, &POLICY);
@@ -79,11 +84,11 @@ fn after_a_brawl_there_is_a_way_back() {
     );
     let breaker = SharedBreaker::new();
     together(32, |thread| {
-        for step in 0..30_000 {
+        for step in 0..times(30_000).into() {
             let now = Instant::from_micros(step);
             let lease = Deadline::at(Instant::from_micros(step + 20));
             let Ok(permit) = breaker.admit(now, lease, &POLICY) else { continue };
-            let verdict = match (thread + step as usize) % 5 {
+            let verdict = match (thread as u64 + step) % 5 {
                 0 => continue, // lost
                 1 | 2 => Verdict::Failure,
                 3 => Verdict::Ignored,

@@ -28,9 +28,9 @@ fn later(span: Duration) -> Instant {
     TokioClock.now() + Micros::from_duration(span)
 }
 
-/// D20, F111: the readings are of tokio's monotonic clock, to the microsecond, and of no other.
+/// D20: the readings are of tokio's monotonic clock, to the microsecond, and of no other.
 #[tokio::test(start_paused = true)]
-async fn it_moves_with_tokios_clock_alone() {
+async fn f111_it_moves_with_tokios_clock_alone() {
     let (began, real) = (TokioClock.now(), StdClock.now());
     assert_eq!(TokioClock.now(), began);
     advance(Duration::from_micros(300)).await;

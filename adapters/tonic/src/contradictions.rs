@@ -25,22 +25,23 @@ pub(crate) fn warn(builder: &Builder) {
 
 fn found(builder: &Builder) -> Vec<Warning> {
     let mut warnings = builder.warnings.clone();
-    let Some(retry) = &builder.retry else { return warnings };
     let threshold = match builder.breaker.as_ref().map(BreakerPolicy::trip) {
         Some(AnyRule::Consecutive(rule)) => Some(rule.threshold()),
         _ => None,
     };
     let listed = builder.idempotent.is_some() || !builder.methods.methods().is_empty();
     let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
-    for policy in configured.chain([&retry.policy]) {
+    let policies = configured.chain(builder.retry.as_ref().map(|retry| &retry.policy));
+    let mut most = builder.most_hedged();
+    for policy in policies {
+        most = most.max(Some(policy.max_attempts()));
         for warning in Warning::of_retry(policy, threshold, listed) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
         }
     }
-    let max_attempts = retry.policy.max_attempts();
-    if builder.native_retries && max_attempts > 1 {
+    if let Some(max_attempts @ 2..) = most.filter(|_| builder.native_retries) {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }
     warnings

@@ -10,21 +10,21 @@ use tonic::Code;
 
 use crate::lab::{ECHO, fails};
 
-const CHECK: &str = "/grpc.health.v1.Health/Check";
-const WATCH: &str = "/grpc.health.v1.Health/Watch";
+pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
+pub(crate) const WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// Two members on a network of memory, which answer with their names.
-struct World {
-    net: Network,
-    peers: [Peer; 2],
+pub(crate) struct World {
+    pub(crate) net: Network,
+    pub(crate) peers: [Peer; 2],
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::answering(|name, _| Reply::ok(name))
     }
 
-    fn answering(rule: fn(&'static str, &Seen) -> Reply) -> Self {
+    pub(crate) fn answering(rule: fn(&'static str, &Seen) -> Reply) -> Self {
         let net = Network::new();
         let peers =
             ["a", "b"].map(|name| Peer::answering(move |seen| rule(name, seen)).listen(&net, name));
@@ -44,7 +44,7 @@ fn settings(file: &str) -> Settings {
 }
 
 /// Who answered so many calls; `!` where nobody did.
-async fn calls(kit: &Kit, count: usize) -> String {
+pub(crate) async fn calls(kit: &Kit, count: usize) -> String {
     let mut answers = String::new();
     for _ in 0..count {
         let answer = RawClient::of(ECHO, kit.channel()).unary("ping").await;
@@ -92,7 +92,7 @@ async fn the_quarantine_is_as_long_as_the_file_says() {
 }
 
 /// `SERVING` from `b` alone.
-fn only_b(name: &'static str, seen: &Seen) -> Reply {
+pub(crate) fn only_b(name: &'static str, seen: &Seen) -> Reply {
     let serving: &[u8] = if name == "b" { &[8, 1] } else { &[8, 2] };
     match &*seen.path {
         CHECK => Reply::ok(serving.to_vec()),
@@ -101,7 +101,7 @@ fn only_b(name: &'static str, seen: &Seen) -> Reply {
     }
 }
 
-fn asked(peer: &Peer, path: &str) -> usize {
+pub(crate) fn asked(peer: &Peer, path: &str) -> usize {
     peer.requests().iter().filter(|seen| seen.path == path).count()
 }
 

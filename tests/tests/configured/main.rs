@@ -5,8 +5,10 @@
 mod alike;
 mod budget;
 mod documented;
+mod faults;
 mod kit;
 mod lab;
+mod members;
 mod service_config;
 mod sources;
 mod warnings;

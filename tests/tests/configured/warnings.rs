@@ -45,6 +45,40 @@ fn it_is_the_client_that_is_judged_and_not_the_file() {
     assert_eq!(said(of(file).retry(RetryPolicy::DEFAULT)).len(), 1);
 }
 
+/// Hedges multiply what retries below make of a call as retries do.
+#[test]
+fn retries_below_hedges_are_warned_about() {
+    let hedged = || of("[hedging]\ndelay = \"50ms\"\nmax_attempts = 4").native_retries();
+    let said_of_it = said(hedged().methods(&METHODS));
+    assert_eq!(said_of_it.len(), 1, "{said_of_it:?}");
+    assert!(said_of_it[0].contains("4 × its attempts"), "{said_of_it:?}");
+    let unlisted = said(hedged());
+    assert!(unlisted.len() == 1 && unlisted[0].contains("none is hedged"), "{unlisted:?}");
+
+    let config = r#"{"methodConfig": [{"name": [{}], "hedgingPolicy": {"maxAttempts": 3}}]}"#;
+    let config = ServiceConfig::from_json(config).unwrap();
+    let builder = Resilient::builder().methods(&METHODS).service_config(&config);
+    let said_of_it = said(builder.native_retries());
+    assert!(said_of_it[0].contains("3 × its attempts"), "{said_of_it:?}");
+    assert_eq!(said(Resilient::builder().methods(&METHODS).native_retries()), [""; 0]);
+}
+
+#[test]
+fn limits_for_messages_are_not_enforced_and_that_is_said_once() {
+    let config = r#"{"methodConfig": [
+        {"name": [{}], "maxRequestMessageBytes": 1000, "maxResponseMessageBytes": 1000},
+        {"name": [{"service": "lab.v1.Lab"}], "maxRequestMessageBytes": 2000}]}"#;
+    let config = ServiceConfig::from_json(config).unwrap();
+    let said_of_it = said(Resilient::builder().service_config(&config).service_config(&config));
+    assert_eq!(said_of_it.len(), 2, "{said_of_it:?}");
+    for (said, words) in said_of_it.iter().zip([
+        "maxRequestMessageBytes in a service config is not followed: set max_encoding_message_size",
+        "maxResponseMessageBytes in a service config is not followed: set max_decoding_message_size",
+    ]) {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
 #[test]
 fn the_policies_of_a_service_config_are_judged_too() {
     let retry = r#"{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 5,

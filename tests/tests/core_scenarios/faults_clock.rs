@@ -1,10 +1,10 @@
-//! Incidents of clocks and timers: F106, F109 and F110. What happened is in `docs/incidents.md`.
+//! Incidents of clocks and timers: F106, F109, F110 and F112. What happened is in `docs/incidents.md`.
 
 use core::time::Duration;
 
 use evenkeel_core::{
     Action, Backoff, BreakerPolicy, Call, Code, Deadline, Growth, Instant, Jitter, LastN, Micros,
-    Next, Single, SmallRng, StopReason, TimeWindow,
+    Next, Reconnect, ReconnectAction, ReconnectPolicy, Single, SmallRng, StopReason, TimeWindow,
 };
 
 use crate::circuit::Circuit;
@@ -103,4 +103,27 @@ fn f110_a_clock_that_steps_back_stands_still_for_a_call() {
     assert!(matches!(next, Next::Retry { at, .. } if at == retry_at));
     assert_eq!(call.poll(earlier, &mut upstream), Action::WaitUntil(retry_at));
     assert!(matches!(call.poll(retry_at, &mut upstream), Action::Attempt(_)));
+}
+
+/// A clock that counts the time asleep jumps; what was due meanwhile happens once.
+#[test]
+fn f112_an_hour_asleep_is_made_up_for_by_nothing() {
+    let policy = calls(10, 100).unbounded();
+    let mut upstream = Single::new(&policy);
+    let mut now = Instant::from_micros(1_000_000);
+    let mut call = Call::new(policy.deadline(now, Deadline::NONE), 1);
+    let Action::Attempt(first) = call.poll(now, &mut upstream) else { panic!("nothing sent") };
+    call.complete(now, &mut upstream, first, U);
+    now = now + ms(3_600_000);
+    let Action::Attempt(second) = call.poll(now, &mut upstream) else { panic!("nothing sent") };
+    call.complete(now, &mut upstream, second, U);
+    assert_eq!(call.poll(now, &mut upstream), Action::WaitUntil(now + ms(200)), "and no burst");
+
+    let link = ReconnectPolicy::DEFAULT;
+    let mut reconnect = Reconnect::new(1);
+    let ReconnectAction::WaitUntil(splay) = reconnect.poll(now, &link) else { panic!("no splay") };
+    let awake = splay + ms(3_600_000);
+    let ReconnectAction::Dial(dial) = reconnect.poll(awake, &link) else { panic!("no dial") };
+    reconnect.failed(awake, dial, None, &link);
+    assert!(matches!(reconnect.poll(awake, &link), ReconnectAction::WaitUntil(at) if at > awake));
 }

@@ -1,9 +1,9 @@
 //! Incidents of retry throttles: F62 to F68. What happened is in `docs/incidents.md`.
 
-use evenkeel_core::{Call, StopReason, Throttle, ThrottlePolicy};
+use evenkeel_core::{Call, Pushback, StopReason, Throttle, ThrottlePolicy};
 
 use crate::driver::{Client, OK, U, after, at_once, drive};
-use crate::policies::{calls, millis, opens_after};
+use crate::policies::{calls, millis, ms, opens_after};
 use crate::pool::Pool;
 
 fn both_kinds() -> [ThrottlePolicy; 2] {
@@ -60,6 +60,18 @@ fn f65_a_thousand_tokens_are_a_thousand_retries() {
     let mut throttle = Throttle::full(&policy);
     let granted = (0..160_000).filter(|_| throttle.allow(&policy)).count();
     assert_eq!(granted, 1_000);
+}
+
+/// There is no rate here and no waiting for a token; but a retry that waits long pays like any other.
+#[test]
+fn f67_a_long_hint_pays_for_its_retry() {
+    let one = ThrottlePolicy::success_refilled(1, 1).unwrap();
+    let mut client = Client::new(calls(3, 100)).with_throttle(one);
+    let busy = || at_once(U.with_pushback(Pushback::Exactly(ms(5_000))));
+    let run = client.call(&[busy(), busy()]);
+    assert_eq!(run.end(), (StopReason::Throttled, 2, 5_000));
+    assert_eq!(client.millitokens(), 0);
+    assert_eq!(client.call(&[busy()]).end(), (StopReason::Throttled, 1, 0));
 }
 
 #[test]

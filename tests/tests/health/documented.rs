@@ -9,6 +9,8 @@ fn every_scenario_of_the_checker_has_a_test_and_every_test_a_row() {
     let rows = scenarios().filter(|(_, places)| places.contains(&"health"));
     let documented: BTreeSet<String> = rows.map(|(id, _)| id).collect();
     let tests = tests_in("health");
-    let tested: BTreeSet<String> = tests.iter().flat_map(|test| ids_of(test)).collect();
+    let mut tested: BTreeSet<String> = tests.iter().flat_map(|test| ids_of(test)).collect();
+    // Incidents have a page of their own.
+    tested.retain(|id| !id.starts_with('F'));
     assert_eq!(documented, tested);
 }

@@ -169,6 +169,14 @@ pub(crate) fn warnings() -> Vec<Row> {
             "somebody believes that it is on",
         ),
         Row::new(
+            "Warning::NotFollowed",
+            Warning::NotFollowed {
+                path: "maxRequestMessageBytes",
+                instead: "set max_encoding_message_size of the client",
+            },
+            "other languages follow it: somebody believes that all do",
+        ),
+        Row::new(
             "Warning::OpensItself",
             Warning::OpensItself { fail_threshold: 3, max_attempts: 3 },
             "everybody fails fast after one unlucky request: [breakers](guide/breakers.md)",

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use evenkeel_tonic::Metrics;
+use evenkeel_tests::{Dial, Network, Peer, RawClient};
 use evenkeel_tonic::core::ThrottlePolicy;
+use evenkeel_tonic::{Metrics, Pool};
 use opentelemetry::metrics::{
     AsyncInstrumentBuilder, Counter, Histogram, HistogramBuilder, InstrumentBuilder,
     InstrumentProvider, Meter, ObservableGauge, UpDownCounter,
@@ -111,6 +112,7 @@ async fn every_label_on_it_is_one_of_its_metrics() {
     }
     pass(10_000).await;
     _ = lab.unary(ECHO).await;
+    connections(&figures).await;
     let read = figures.read();
     let mut labels = BTreeMap::<String, BTreeSet<String>>::new();
     for (name, instrument) in read.instruments() {
@@ -159,6 +161,19 @@ fn it_has_the_panels_people_look_for() {
     for panel in panels {
         assert!(panel["description"].as_str().is_some_and(|text| text.len() > 20));
     }
+}
+
+/// A connection that is made, one that is not, and one that ends.
+async fn connections(figures: &Figures) {
+    let net = Network::new();
+    net.on_dial("a", [Dial::Connect, Dial::Refuse]);
+    Peer::new([ok()]).listen(&net, "a");
+    let pool = Pool::builder().insecure().connector(net.dialer()).target("a:1").unwrap();
+    let mut client = RawClient::of(ECHO, counted(figures).build_pool(pool).unwrap());
+    client.unary("ping").await.unwrap();
+    net.cut("a");
+    pass(1).await;
+    client.unary("ping").await.unwrap_err();
 }
 
 /// One query, taken apart.

@@ -9,6 +9,7 @@ mod lab;
 mod tracer;
 
 mod breakers;
+mod connections;
 mod context;
 mod dashboard;
 mod documented;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use evenkeel_core::{
     EjectionPolicy, FailurePercentage, OutlierPolicy, RetryPolicy, Strategy, checked,
 };
-use evenkeel_tests::Reply;
+use evenkeel_tests::{RawClient, Reply};
 use evenkeel_tonic::{BuildError, Pool};
 use tonic::Code;
 
@@ -30,8 +30,8 @@ async fn p01_clones_and_request_scoped_clients_share_the_rotation() {
     for turn in 0..6 {
         // A client for one call, of either clone, and one that is made and never used.
         let service = if turn % 2 == 0 { lab.service.clone() } else { clone.clone() };
-        let _unused = evenkeel_tests::RawClient::of(ECHO, service.clone());
-        let mut client = evenkeel_tests::RawClient::of(ECHO, service);
+        let _unused = RawClient::of(ECHO, service.clone());
+        let mut client = RawClient::of(ECHO, service);
         answers.push_str(&crate::lab::text(client.unary("ping").await.unwrap().into_inner()));
     }
     assert_eq!(answers, "abcabc");
@@ -136,6 +136,23 @@ async fn p09_other_failures_take_nobody_out() {
     }
 }
 
+/// What a caller in a hurry did not wait for says nothing about the member.
+#[tokio::test(start_paused = true)]
+async fn p09_a_deadline_far_below_what_is_usual_takes_nobody_out() {
+    for (hurry, next) in [(99, "ab"), (100, "aa")] {
+        let mut lab = Lab::new(&["a", "b"], plain());
+        lab.warm_up().await;
+        lab.serve_with("b", [Reply::hang(), says("b")]);
+        assert_eq!(lab.calls(1).await, "a");
+        let mut request = tonic::Request::new("ping");
+        request.set_timeout(Duration::from_millis(hurry));
+        let mut client = RawClient::of(ECHO, lab.service.clone());
+        let late = client.unary(request).await.unwrap_err();
+        assert_eq!(late.code(), Code::DeadlineExceeded);
+        assert_eq!(lab.calls(2).await, next, "{hurry} ms");
+    }
+}
+
 /// A quarantine that would leave nobody is none.
 #[tokio::test(start_paused = true)]
 async fn p09_the_last_one_is_used_whatever_it_did() {
@@ -227,7 +244,7 @@ async fn least_request_avoids_who_is_busy() {
     let mut lab = Lab::tuned(&["a", "b"], plain(), |pool| pool.strategy(Strategy::LeastRequest));
     lab.serve_with("a", [Reply::headers().message("a").wait(Duration::from_secs(5)).message("z")]);
     lab.serve("b");
-    let mut client = evenkeel_tests::RawClient::of(crate::lab::EXPORT, lab.service.clone());
+    let mut client = RawClient::of(crate::lab::EXPORT, lab.service.clone());
     let mut streams = Vec::new();
     while lab.count("a") == 0 {
         streams.push(client.server_streaming("all").await.unwrap());

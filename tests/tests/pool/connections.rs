@@ -156,6 +156,20 @@ async fn a_cable_that_was_pulled_is_found_out_by_keepalive() {
     assert!((39_000..=41_000).contains(&took), "{took} ms");
 }
 
+/// Servers take offence at pings without calls, so there are none: nobody finds out that the cable
+/// was pulled, until somebody calls.
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_calls_is_not_pinged() {
+    let lab = Lab::new(&["a"], retrying(2).timeout(Duration::from_secs(300)).unwrap());
+    lab.warm_up().await;
+    lab.net.freeze("a");
+    pass(290_000).await;
+    assert_eq!((lab.net.connections("a"), lab.net.dials("a").len()), (1, 1));
+    let (answer, took) = crate::lab::timed(lab.call()).await;
+    assert_eq!((answer.unwrap().as_str(), lab.net.dials("a").len()), ("a", 2));
+    assert!((9_000..=41_000).contains(&took), "{took} ms");
+}
+
 /// gRFC A8: whoever is asked to ping less does so.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_calm_is_pinged_half_as_often() {

@@ -95,6 +95,26 @@ async fn g78_not_serving_is_noticed_within_a_round_trip_and_serving_at_once() {
     assert_eq!((lab.asked("a", WATCH), lab.asked("b", WATCH)), (1, 1));
 }
 
+/// A stream that says nothing may be one whose cable was pulled; it is pinged, as calls are.
+#[tokio::test(start_paused = true)]
+async fn a_watch_whose_cable_was_pulled_is_found_out_by_keepalive() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Watch, |_, _| stream(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    lab.net.freeze("a");
+    pass(39_000).await;
+    assert_eq!(lab.kit.health().unwrap().is_healthy("a:1"), Ok(true));
+    pass(2_000).await;
+    // New connections are not frozen, so it is watched again at once.
+    let dials = lab.net.dials("a");
+    assert!(dials.len() >= 2 && dials[dials.len() - 1] > Duration::from_secs(39), "{dials:?}");
+    assert_eq!(lab.kit.health().unwrap().is_healthy("a:1"), Ok(true));
+    lab.net.freeze("a");
+    lab.net.on_dial("a", [evenkeel_tests::Dial::Refuse]);
+    pass(41_000).await;
+    assert_eq!(lab.kit.health().unwrap().is_healthy("a:1"), Ok(false));
+    assert_eq!(lab.calls(4).await, "bbbb");
+}
+
 /// Checks are made on connections of their own.
 #[tokio::test(start_paused = true)]
 async fn health_checks_have_connections_of_their_own() {

@@ -5,11 +5,12 @@ use core::time::Duration;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use evenkeel_tests::{Network, Peer, RawClient};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, Seen};
 use evenkeel_tokio::TokioClock;
 use evenkeel_tokio::core::{Clock, Instant};
+use evenkeel_tonic::health::HealthMode;
 use evenkeel_tonic::pool::{Resolve, Resolving};
-use evenkeel_tonic::{NoHealthyTargets, Pool, Resilient, cause};
+use evenkeel_tonic::{Kit, NoHealthyTargets, Pool, Resilient, cause};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -253,4 +254,53 @@ async fn an_address_is_not_looked_up() {
     assert_eq!(text(client.unary("ping").await.unwrap().into_inner()), "1");
     assert_eq!(names.asked(), 0);
     _ = Duration::ZERO;
+}
+
+/// No call goes to an unhealthy member, so none would find out that its address is another's by
+/// now: all machines are replaced while nobody calls, as in a deployment at night.
+#[tokio::test(start_paused = true)]
+async fn addresses_that_are_found_unhealthy_have_the_name_looked_up() {
+    let net = Network::new();
+    let listen = |n: u8| {
+        let rule = move |seen: &Seen| match &*seen.path {
+            "/grpc.health.v1.Health/Watch" => Reply::headers().message([8, 1].as_slice()),
+            _ => says(&n.to_string()),
+        };
+        Peer::answering(rule).listen(&net, &format!("10.0.0.{n}"))
+    };
+    let _peers: Vec<Peer> = (1..=4).map(listen).collect();
+    let names = Names::new(Answer::Addresses(vec![1, 2]));
+    let pool = Pool::builder().insecure().connector(net.dialer()).resolver(names.clone());
+    let pool = pool.target("dns:///orders.internal:443").unwrap();
+    let kit = Kit::builder("orders").pool(pool).calls(retrying(3));
+    let kit = kit.health(|checker| checker.mode(HealthMode::Watch)).build().unwrap();
+    let call = async || {
+        let mut client = RawClient::of(ECHO, kit.channel());
+        client.unary("ping").await.map(|response| text(response.into_inner()))
+    };
+    assert!(kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(call().await.unwrap(), "1");
+
+    names.becomes(Answer::Addresses(vec![3, 4]));
+    for gone in ["10.0.0.1", "10.0.0.2"] {
+        drop(net.listen(gone));
+        net.cut(gone);
+    }
+    pass(60_000).await;
+    assert_eq!(names.asked(), 1, "nobody calls");
+    let failed = call().await.unwrap_err();
+    assert!(cause::<NoHealthyTargets>(&failed).is_some(), "{failed:?}");
+    pass(1_000).await;
+    let answers = [call().await.unwrap(), call().await.unwrap()].concat();
+    assert_eq!(spread(&answers), [('3', 1), ('4', 1)]);
+    assert_eq!(names.asked(), 2);
+    // All are well, so nobody is asked again, but for a doubt from before.
+    pass(31_000).await;
+    let asked = names.asked();
+    assert!(asked <= 3, "{asked}");
+    for _ in 0..60 {
+        pass(10_000).await;
+        call().await.unwrap();
+    }
+    assert_eq!(names.asked(), asked);
 }

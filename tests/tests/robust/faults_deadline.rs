@@ -110,6 +110,24 @@ async fn f46_retry_after_is_waited_for_and_garbage_is_not() {
     }
 }
 
+/// F47: a date in the past is no leave to come back at once, and one in the future is not waited
+/// for; both leave the call's own jittered pause as it is.
+#[tokio::test(start_paused = true)]
+async fn f47_a_date_leaves_the_pause_as_it_is() {
+    for date in ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        let mut pauses = std::collections::BTreeSet::new();
+        for _ in 0..20 {
+            let busy = Reply::http(503).header("retry-after", date);
+            let service = guarded().build(Stub::new([busy, Reply::ok("pong")])).unwrap();
+            RawClient::of(ECHO, service.clone()).unary("ping").await.unwrap();
+            let seen = service.get_ref().unwrap().requests();
+            pauses.insert((seen[1].at - seen[0].at).as_millis());
+        }
+        assert!(pauses.iter().all(|pause| (90..=111).contains(pause)), "{date}: {pauses:?}");
+        assert!(pauses.len() > 3, "they are spread: {pauses:?}");
+    }
+}
+
 /// F107: after any uptime ten milliseconds are ten milliseconds.
 #[tokio::test(start_paused = true)]
 async fn f107_a_long_uptime_changes_nothing() {

@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{CallPolicy, RetryPolicy, ThrottlePolicy};
 
-use crate::SettingsError;
 use crate::error::Problem;
 use crate::fault::Source;
 use crate::node::Node;
+use crate::{SettingsError, Warning};
 use fields::{Fields, Findings};
 pub use method::MethodConfig;
 
@@ -62,11 +62,16 @@ pub struct ServiceConfig {
 
 /// How a service config wants targets to be chosen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum LoadBalancing {
+    /// The less busy of two drawn (`least_request_experimental`, gRPC A48).
+    LeastRequest,
     /// The first that answers, for all calls.
     PickFirst,
     /// One after the other.
     RoundRobin,
+    /// In proportion to what the targets report of their load (gRPC A58).
+    WeightedRoundRobin,
 }
 
 impl ServiceConfig {
@@ -139,6 +144,27 @@ impl ServiceConfig {
         &self.notes
     }
 
+    /// What a client of ours does otherwise than the config says.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let all = "attempts go to all members, one after the other";
+        let balancing = match self.load_balancing {
+            Some(LoadBalancing::PickFirst) => Some(("loadBalancingConfig: pick_first", all)),
+            Some(LoadBalancing::WeightedRoundRobin) => {
+                Some(("loadBalancingConfig: weighted_round_robin", all))
+            }
+            Some(LoadBalancing::LeastRequest | LoadBalancing::RoundRobin) | None => None,
+        };
+        let limits = |limit: fn(&MethodConfig) -> Option<u32>| {
+            self.methods.values().any(|method| limit(method).is_some())
+        };
+        let request = limits(MethodConfig::max_request_bytes)
+            .then_some(("maxRequestMessageBytes", "set max_encoding_message_size of the client"));
+        let response = limits(MethodConfig::max_response_bytes)
+            .then_some(("maxResponseMessageBytes", "set max_decoding_message_size of the client"));
+        let found = [balancing, request, response].into_iter().flatten();
+        found.map(|(path, instead)| Warning::NotFollowed { path, instead }).collect()
+    }
+
     fn read(&mut self, tree: &Node<'_>, found: &mut Findings<'_>) {
         let Some(mut fields) = Fields::of(tree, found) else { return };
         fields.with("methodConfig", |node, found| method::read_all(node, &mut self.methods, found));
@@ -190,7 +216,7 @@ fn load_balancing(node: &Node<'_>, found: &mut Findings<'_>) -> Option<LoadBalan
     };
     let known: Vec<_> = items.iter().enumerate().filter_map(named).collect();
     if known.is_empty() {
-        found.refuse(node, "must have round_robin or pick_first in it");
+        found.refuse(node, "must have a policy in it that is known here, such as round_robin");
     }
     known.first().copied()
 }

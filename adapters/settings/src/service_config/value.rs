@@ -107,13 +107,16 @@ pub(super) fn codes(node: &Node<'_>) -> Parsed<CodeSet> {
 
 pub(super) fn policy(node: &Node<'_>) -> Parsed<LoadBalancing> {
     let name = node.as_text().map(str::to_ascii_lowercase).unwrap_or_default();
-    known_policy(&name).ok_or_else(|| "must be round_robin or pick_first".into())
+    known_policy(&name)
+        .ok_or_else(|| "must be a policy that is known here, such as round_robin".into())
 }
 
 pub(super) fn known_policy(name: &str) -> Option<LoadBalancing> {
     match name {
+        "least_request" | "least_request_experimental" => Some(LoadBalancing::LeastRequest),
         "pick_first" => Some(LoadBalancing::PickFirst),
         "round_robin" => Some(LoadBalancing::RoundRobin),
+        "weighted_round_robin" => Some(LoadBalancing::WeightedRoundRobin),
         _ => None,
     }
 }

@@ -97,7 +97,8 @@ impl TryFrom<&String> for TargetName {
 }
 
 impl From<core::net::SocketAddr> for TargetName {
-    /// The target at this address. A scope, as link-local addresses have one, is lost.
+    /// The target at this address. A scope, as link-local addresses have one, is lost, and without
+    /// it they cannot be dialled.
     fn from(address: core::net::SocketAddr) -> Self {
         Self::Address { host: Host::Ip(address.ip()), port: address.port() }
     }

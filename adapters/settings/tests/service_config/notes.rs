@@ -52,10 +52,25 @@ fn retries_above_retries_are_warned_about() {
     let hedged = read(&for_all(r#""hedgingPolicy": {"maxAttempts": 2}"#));
     let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(2) };
     assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&hedged), [stacked]);
+    let hedging = ours(r#"{"hedging": {"delay": "1ms", "max_attempts": 4}}"#);
+    let stacked = Warning::StackedRetries { max_attempts: 4, below: Some(5) };
+    assert_eq!(hedging.warnings_over(&below), [stacked]);
     for once in ["{}", r#"{"retry": {"max_attempts": 1}}"#] {
         assert_eq!(ours(once).warnings_over(&below), []);
     }
     assert_eq!(ours(r#"{"retry": {}}"#).warnings_over(&read("{}")), []);
+}
+
+#[test]
+fn what_our_clients_do_otherwise_is_warned_about() {
+    for (policy, warnings) in [("pick_first", 1), ("weighted_round_robin", 1), ("round_robin", 0)] {
+        let config = read(&format!(r#"{{"loadBalancingConfig": [{{"{policy}": {{}}}}]}}"#));
+        assert_eq!(config.warnings().len(), warnings, "{policy}");
+    }
+    let config = read(&for_all(r#""maxRequestMessageBytes": 1"#));
+    let instead = "set max_encoding_message_size of the client";
+    let warning = Warning::NotFollowed { path: "maxRequestMessageBytes", instead };
+    assert_eq!(config.warnings(), [warning]);
 }
 
 /// Through serde a config is the same, but for the places.

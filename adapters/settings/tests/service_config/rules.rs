@@ -158,7 +158,13 @@ fn the_first_known_balancing_policy_is_taken() {
         chosen(r#"[{"grpclb": {"a": [1]}}, {"round_robin": {}}, {"pick_first": {}}]"#),
         round_robin
     );
-    assert_eq!(chosen(r#"[{"pick_first": {}}]"#), Ok(Some(LoadBalancing::PickFirst)));
+    for (name, policy) in [
+        ("pick_first", LoadBalancing::PickFirst),
+        ("least_request_experimental", LoadBalancing::LeastRequest),
+        ("weighted_round_robin", LoadBalancing::WeightedRoundRobin),
+    ] {
+        assert_eq!(chosen(&format!(r#"[{{"{name}": {{}}}}]"#)), Ok(Some(policy)));
+    }
     for wrong in
         ["[]", r#"[{"grpclb": {}}]"#, r#"[{}]"#, r#"[{"a": 1, "round_robin": {}}]"#, "1", "[1]"]
     {

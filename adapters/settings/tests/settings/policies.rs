@@ -158,6 +158,21 @@ fn hedging_takes_the_place_of_retries_for_what_may_be_repeated() {
     assert_eq!(retried, unbounded.with_retry(RetryPolicy::DEFAULT.not_idempotent()));
 }
 
+/// What cannot be measured here is measured by whoever makes the calls.
+#[test]
+fn a_measured_delay_begins_with_the_one_before_anything_is_known() {
+    let settings = toml("[hedging]\nquantile = 0.95\nuntil_known = \"300ms\"");
+    let hedging = settings.hedging().unwrap();
+    let unbounded = CallPolicy::DEFAULT.unbounded();
+    assert_eq!(hedging.quantile(), Some(950));
+    assert_eq!(hedging.hedged(unbounded).hedge_after().as_duration(), millis(300));
+    let (least, most) = (hedging.min_delay(), hedging.max_delay());
+    assert_eq!((least, most), (millis(1), millis(1_000)));
+    let refused = Settings::from_toml("[hedging]\nmin_delay = \"2s\"").unwrap_err().to_string();
+    assert!(refused.contains("hedging.min_delay"), "{refused}");
+    assert!(refused.contains("must not be longer than hedging.max_delay"), "{refused}");
+}
+
 /// The waits of a section, without jitter unless it says otherwise.
 fn waits(section: &str, count: usize) -> Vec<u64> {
     let settings = toml(&format!("[retry]\n{section}"));

@@ -54,6 +54,26 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             "[hedging]\ndelay = \"1ms\"",
             Warning::HedgesAtOnce { max_attempts: 3 },
         ),
+        (
+            "[hedging]\ndelay = \"1ms\"\nquantile = 0.9",
+            "[hedging]\nquantile = 0.9\nmin_delay = \"2ms\"",
+            no_effect("hedging.delay", "hedging.quantile = \"none\""),
+        ),
+        (
+            "[hedging]\ndelay = \"1ms\"\nmin_delay = \"2ms\"",
+            "[hedging]\nquantile = 0.9\nmax_delay = \"2s\"",
+            no_effect("hedging.min_delay", "hedging.quantile"),
+        ),
+        (
+            "[hedging]\ndelay = \"1ms\"\nmax_delay = \"2s\"",
+            "[hedging]\nquantile = 0.9\nuntil_known = \"2s\"",
+            no_effect("hedging.max_delay", "hedging.quantile"),
+        ),
+        (
+            "[hedging]\ndelay = \"1ms\"\nuntil_known = \"2s\"",
+            "[hedging]\nquantile = 0.9",
+            no_effect("hedging.until_known", "hedging.quantile"),
+        ),
         ("[throttle]", "[throttle]\n[retry]", no_effect("throttle", "[retry] or [hedging]")),
         (
             "[balancing.weights]\n\"a:1\" = 2",

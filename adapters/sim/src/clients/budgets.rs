@@ -36,6 +36,15 @@ impl Budgets {
         }
     }
 
+    /// The tokens left of a client, in thousandths, if it has the core's throttle.
+    #[cfg(feature = "rehearse")]
+    pub(super) fn millitokens(&self, client: usize) -> Option<u32> {
+        match self {
+            Self::Shipped(_, each) => Some(each[client].millitokens()),
+            _ => None,
+        }
+    }
+
     /// A call has started.
     #[inline]
     pub(super) fn started(&mut self, now: u64, client: usize) {

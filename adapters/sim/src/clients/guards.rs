@@ -2,6 +2,8 @@
 
 #[cfg(feature = "command")]
 use evenkeel_core::AnyOf;
+#[cfg(feature = "rehearse")]
+use evenkeel_core::Snapshot;
 use evenkeel_core::{
     BreakerPolicy, CircuitBreaker, Deadline, Instant, LastN, Permit, Refusal, Rejected, Report,
     TimeWindow, Transition, Trip,
@@ -63,6 +65,21 @@ impl Guards {
                 Self::TimeWindows(Box::new(Breakers::new(rule, jitter, clients, seed)))
             }
             Guard::TimeWindow(rule) => Self::TimeWindow(Breakers::new(rule, jitter, clients, seed)),
+        }
+    }
+
+    /// What a client's breaker looks like, if it has one of the core's.
+    #[cfg(feature = "rehearse")]
+    pub(super) fn snapshot(&self, client: usize) -> Option<Snapshot> {
+        match self {
+            Self::Consecutive(breakers) => Some(breakers.each[client].0.snapshot()),
+            Self::LastN(breakers) => Some(breakers.each[client].0.snapshot()),
+            #[cfg(feature = "command")]
+            Self::LastNs(breakers) => Some(breakers.each[client].0.snapshot()),
+            #[cfg(feature = "command")]
+            Self::TimeWindows(breakers) => Some(breakers.each[client].0.snapshot()),
+            Self::TimeWindow(breakers) => Some(breakers.each[client].0.snapshot()),
+            Self::None | Self::Adaptive(..) => None,
         }
     }
 

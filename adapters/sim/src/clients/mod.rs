@@ -7,6 +7,8 @@
 mod budgets;
 mod guards;
 
+#[cfg(feature = "rehearse")]
+use evenkeel_core::Snapshot;
 use evenkeel_core::{
     CallPolicy, Deadline, Instant, Permit, Refusal, Report, Target, Transition, Tried, Upstream,
 };
@@ -78,6 +80,12 @@ impl Clients {
         chance: &'a mut Chance,
     ) -> Lent<'a> {
         Lent { clients: self, client, memo, chance }
+    }
+
+    /// What the breaker and the throttle of `client` look like, where they are the core's own.
+    #[cfg(feature = "rehearse")]
+    pub(crate) fn shown(&self, client: usize) -> (Option<Snapshot>, Option<u32>) {
+        (self.guards.snapshot(client), self.budgets.millitokens(client))
     }
 
     pub(crate) const fn census(&self) -> &Census {

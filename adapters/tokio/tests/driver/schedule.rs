@@ -8,7 +8,7 @@ use evenkeel_tokio::core::{
 };
 use evenkeel_tokio::{Error, Shared, TokioClock, call_within};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{advance, sleep};
 
 use crate::{Failed, UNAVAILABLE, after, classify, guarded, policy, run, state, within};
 
@@ -175,10 +175,10 @@ async fn a_timeout_counts() {
     assert_eq!(state(&shared).state, BreakerState::Open);
 }
 
-/// F113: tokio's paused clock jumps when nothing can run, and only then: work that hands over from
-/// task to task meets no limit.
+/// tokio's paused clock jumps when nothing can run, and only then: work that hands over from task to
+/// task meets no limit.
 #[tokio::test(start_paused = true)]
-async fn a_limit_does_not_pass_while_something_runs() {
+async fn f113_a_limit_does_not_pass_while_something_runs() {
     let policy = policy(1, 100).with_attempt_timeout(Duration::from_millis(10)).unwrap();
     let shared = Shared::new(policy);
     let ended = run(shared.view(), within(10_000), async |_| {
@@ -198,6 +198,27 @@ async fn a_limit_does_not_pass_while_something_runs() {
     });
     let ended = ended.await;
     assert_eq!((ended.result, ended.at), (Ok(8), 0));
+}
+
+/// F112: after an hour asleep one attempt is late, and none is made up for; a deadline that passed
+/// meanwhile has passed.
+#[tokio::test(start_paused = true)]
+async fn f112_after_an_hour_asleep_one_attempt_is_late() {
+    const HOUR: u64 = 3_600_000;
+    let shared = Shared::new(policy(4, 100));
+    let sleeper = || async {
+        sleep(Duration::from_millis(50)).await;
+        advance(Duration::from_millis(HOUR)).await;
+    };
+    let call = run(shared.view(), Deadline::NONE, async |_| UNAVAILABLE);
+    let (ended, ()) = tokio::join!(call, sleeper());
+    let late = HOUR + 50;
+    assert_eq!(ended.starts(), [0, late, late + 200, late + 600]);
+
+    let call = run(shared.view(), within(10_000), async |_| UNAVAILABLE);
+    let (ended, ()) = tokio::join!(call, sleeper());
+    assert_eq!((ended.starts(), ended.at), (vec![0], late));
+    assert_eq!(ended.result, stopped(StopReason::DeadlinePassed));
 }
 
 /// The policy's time runs from the first poll, not from when the future was made; the caller's own

@@ -76,4 +76,4 @@ async fn ask(caller: u64, channel: Channel, enough: Arc<AtomicBool>) -> Noticed 
     noticed
 }
 
-const LIMIT: Duration = Duration::from_millis(1_500);
+const LIMIT: Duration = Duration::from_millis(4_000);

@@ -2,12 +2,15 @@
 //! is killed and comes back, and another says for a while that it is not serving.
 //!
 //! ```text
-//! cargo run --release -p evenkeel-tonic --example orders_gateway
+//! cargo run --release -p evenkeel-tonic --features otel --example orders_gateway
 //! ```
 //!
 //! Fifty callers ask all the time. The process exits with 1 if one of them noticed, if a member
 //! that could be used got more than a tenth more or less than its share, or if calls went on to
 //! the one that said no.
+//!
+//! With the feature `otel` it shows its metrics as Prometheus reads them, prints where, and exits
+//! with 1 if a name that the dashboard asks for is not there at the end.
 
 use core::error::Error;
 use core::time::Duration;
@@ -15,7 +18,7 @@ use std::process::ExitCode;
 
 use evenkeel_tonic::core::{BreakerPolicy, RetryPolicy};
 use evenkeel_tonic::health::HealthMode;
-use evenkeel_tonic::{Factory, Kit, Pool, Resilient};
+use evenkeel_tonic::{Factory, Kit, KitBuilder, Pool, PoolBuilder, Resilient};
 use tokio::time::sleep;
 
 mod callers;
@@ -23,10 +26,13 @@ mod gateway;
 mod member;
 mod pb;
 mod report;
+#[cfg_attr(not(feature = "otel"), path = "unscraped.rs")]
+mod scrape;
 
 use callers::Callers;
 use member::Member;
 use report::Report;
+use scrape::Page;
 
 type Failure = Box<dyn Error + Send + Sync>;
 type Result<T, E = Failure> = core::result::Result<T, E>;
@@ -35,6 +41,7 @@ const UPSTREAMS: [(&str, usize); 3] = [("stock", 4), ("prices", 2), ("parcels", 
 
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
+    let page = Page::start().await?;
     let mut fleet = Vec::new();
     let mut factory = Factory::builder();
     for (name, size) in UPSTREAMS {
@@ -44,7 +51,7 @@ async fn main() -> Result<ExitCode> {
         for member in &members {
             pool = pool.target(member.address().to_string())?;
         }
-        factory = factory.upstream(kit(name, pool)?);
+        factory = factory.upstream(kit(name, pool, &page)?);
         fleet.push(members);
     }
     let factory = factory.build()?;
@@ -58,23 +65,23 @@ async fn main() -> Result<ExitCode> {
     let mut report = Report::new();
     run(&mut fleet[0], &factory, &mut report).await?;
     report.callers(callers.stop().await);
+    page.check(&mut report).await?;
     let drained = factory.close(Duration::from_secs(5)).await;
     report.check("every call under way ended before the close", drained);
     Ok(report.conclude())
 }
 
-/// Two seconds for a call and what is left of its caller's time, whichever is less; three attempts,
+/// Five seconds for a call and what is left of its caller's time, whichever is less; three attempts,
 /// since the `.proto` calls the method harmless; a breaker that asks again soon.
-fn kit(name: &str, pool: evenkeel_tonic::PoolBuilder) -> Result<evenkeel_tonic::KitBuilder> {
+fn kit(name: &str, pool: PoolBuilder, page: &Page) -> Result<KitBuilder> {
     let breaker = BreakerPolicy::DEFAULT.with_open_for(Duration::from_millis(500))?;
     let calls = Resilient::builder()
         .methods(&pb::METHODS)
-        .timeout(Duration::from_secs(2))?
+        .timeout(Duration::from_secs(5))?
         .retry(RetryPolicy::DEFAULT)
         .breaker(breaker);
-    let watch =
-        |checker: evenkeel_tonic::health::HealthCheckerBuilder| checker.mode(HealthMode::Watch);
-    Ok(Kit::builder(name).pool(pool).calls(calls).health(watch))
+    let kit = Kit::builder(name).pool(pool).calls(page.counting(calls));
+    Ok(kit.health(|checker| checker.mode(HealthMode::Watch)))
 }
 
 /// What happens to the members of the first upstream.
@@ -90,6 +97,7 @@ async fn run(stock: &mut [Member], factory: &Factory, report: &mut Report) -> Re
     report.spread("all four again", stock, &[0, 1, 2, 3]).await;
 
     let name = stock[2].address().to_string();
+    let round_trip = stock[2].round_trip().await?;
     let mut changes = kit.health().ok_or("the kit checks nobody's health")?.changes();
     let began = report::now();
     stock[2].serving(false).await;
@@ -97,8 +105,9 @@ async fn run(stock: &mut [Member], factory: &Factory, report: &mut Report) -> Re
         changes.changed().await;
     }
     let (noticed, then) = (report::now() - began, stock[2].calls());
+    let round_trip = round_trip.max(stock[2].round_trip().await?);
     sleep(Duration::from_millis(200)).await;
-    report.noticed(noticed, stock[2].calls() - then);
+    report.noticed(noticed, round_trip, stock[2].calls() - then);
     report.spread("stock-3 is not serving", stock, &[0, 1, 3]).await;
     stock[2].serving(true).await;
     let back = stock[2].waits_for_calls().await;

@@ -7,6 +7,7 @@ use evenkeel_tokio::{SharedTable, SharedThrottle};
 
 use super::Builder;
 use crate::error::BuildError;
+use crate::observe::Subchannel;
 use crate::pool::{Pool, PoolBuilder};
 use crate::settings::Settings;
 use crate::upstream::Route;
@@ -50,7 +51,8 @@ impl Builder {
     {
         let settings = self.checked(true)?;
         let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
-        let pool = pool.build(settings.methods.methods().len(), room)?;
+        let counts = Subchannel::of(&settings);
+        let pool = pool.build(settings.methods.methods().len(), room, counts)?;
         Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
     }
 

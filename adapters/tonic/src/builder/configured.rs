@@ -64,6 +64,10 @@ impl Builder {
     /// builder's. What may be executed twice is still decided by the list of methods; without one
     /// all may be retried, and none is hedged, which is warned about.
     ///
+    /// What it says of members is for a kit
+    /// ([`KitBuilder::service_config`](crate::KitBuilder::service_config)). Its limits for messages
+    /// are not enforced, which is warned about too: generated clients have methods for them.
+    ///
     /// ```
     /// use evenkeel_tonic::{Resilient, evenkeel_settings::ServiceConfig};
     ///
@@ -84,6 +88,11 @@ impl Builder {
             self = self.throttle(throttle);
         }
         self.hedging_is_configured |= methods().any(|method| method.hedging().is_some());
+        for warning in config.warnings() {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
         self.service_config = config.clone();
         self
     }

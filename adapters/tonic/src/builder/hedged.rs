@@ -67,6 +67,16 @@ impl Builder {
         self
     }
 
+    /// The most attempts that a hedged method may have, if any is hedged.
+    pub(crate) fn most_hedged(&self) -> Option<u16> {
+        self.listed()?;
+        let hedges = self.hedges.iter();
+        let coded = hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy]));
+        let configured = self.service_config.methods().filter_map(|(_, method)| method.hedging());
+        let attempts = coded.flatten().map(HedgePolicy::max_attempts);
+        attempts.chain(configured.map(|hedging| hedging.policy().max_attempts())).max()
+    }
+
     /// The list of methods that may be executed twice, if there is one.
     pub(crate) fn listed(&self) -> Option<AllowList> {
         let declared = || AllowList::declared(&self.methods);

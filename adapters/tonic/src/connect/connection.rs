@@ -1,5 +1,5 @@
 //! This file knows a connection in use: the inner connector's, which also tells when the server's
-//! first bytes came and when it is gone.
+//! first bytes came, when it is gone, and why.
 
 use core::fmt;
 use core::pin::Pin;
@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 
 use super::link::Link;
+use super::lost::Lost;
 use super::schedule::Serial;
+use crate::observe::Subchannel;
 
 /// A connection made by a [`Connector`](super::Connector). Dropping it tells the target's
 /// [`Connectivity`](super::Connectivity) that it is gone.
@@ -19,11 +21,32 @@ pub struct Connection<Io> {
     heard: bool,
     serial: Serial,
     link: Arc<Link>,
+    counts: Option<Arc<Subchannel>>,
+    /// The first that was seen of its end.
+    lost: Option<Lost>,
 }
 
 impl<Io> Connection<Io> {
-    pub(super) const fn new(io: Io, serial: Serial, link: Arc<Link>) -> Self {
-        Self { io, heard: false, serial, link }
+    pub(super) const fn new(
+        io: Io,
+        serial: Serial,
+        link: Arc<Link>,
+        counts: Option<Arc<Subchannel>>,
+    ) -> Self {
+        Self { io, heard: false, serial, link, counts, lost: None }
+    }
+
+    /// Closes it, because nobody came for it.
+    pub(super) fn unwanted(mut self) {
+        self.lost = Some(Lost::Shutdown);
+    }
+
+    /// What was read or written, and a note of what it says if that failed.
+    fn noted<T>(&mut self, done: Poll<Result<T>>) -> Poll<Result<T>> {
+        if let Poll::Ready(Err(error)) = &done {
+            self.lost.get_or_insert_with(|| Lost::of(error));
+        }
+        done
     }
 
     pub(super) const fn serial(&self) -> Serial {
@@ -34,6 +57,10 @@ impl<Io> Connection<Io> {
 impl<Io> Drop for Connection<Io> {
     fn drop(&mut self) {
         self.link.step(|schedule, now| schedule.lost(now, self.serial));
+        if let Some(counts) = &self.counts {
+            let silent = if self.link.is_let_go() { Lost::Shutdown } else { Lost::Unknown };
+            counts.lost(self.lost.unwrap_or(silent));
+        }
     }
 }
 
@@ -50,14 +77,16 @@ impl<Io: Read + Unpin> Read for Connection<Io> {
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<Result<()>> {
         if self.heard {
-            return Pin::new(&mut self.io).poll_read(cx, buf);
+            let read = Pin::new(&mut self.io).poll_read(cx, buf);
+            return self.noted(read);
         }
         // A cursor that was handed on does not tell whether anything was read or the end has come.
         // So the very first bytes take a detour through a buffer that does.
         let mut first = [0; FIRST_READ];
         let room = buf.remaining().min(first.len());
         let mut first = ReadBuf::new(&mut first[..room]);
-        ready!(Pin::new(&mut self.io).poll_read(cx, first.unfilled()))?;
+        let read = Pin::new(&mut self.io).poll_read(cx, first.unfilled());
+        ready!(self.noted(read))?;
         if !first.filled().is_empty() {
             buf.put_slice(first.filled());
             self.heard = true;
@@ -73,11 +102,13 @@ impl<Io: Write + Unpin> Write for Connection<Io> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let written = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.noted(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let flushed = Pin::new(&mut self.io).poll_flush(cx);
+        self.noted(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
@@ -93,7 +124,8 @@ impl<Io: Write + Unpin> Write for Connection<Io> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.noted(written)
     }
 }
 

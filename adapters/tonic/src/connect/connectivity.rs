@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::connector::Dial;
 use super::link::{Link, Waiting};
 use super::{DeadlinePassed, NotConnected};
+use crate::observe::Subchannel;
 use evenkeel_tokio::{TokioClock, until};
 
 /// What is known of the connection to one target.
@@ -36,6 +37,13 @@ pub struct Connectivity {
 }
 
 impl Connectivity {
+    /// Has dials and connections counted, if anybody wants to; who was first stays.
+    pub(crate) fn told_to(&self, counts: Option<Arc<Subchannel>>) {
+        if let Some(counts) = counts {
+            self.link.counted_by(counts);
+        }
+    }
+
     pub(super) fn new(link: Arc<Link>, dialer: Arc<dyn Dial>) -> Self {
         let states = link.states();
         Self { link, dialer, states }
@@ -72,6 +80,12 @@ impl Connectivity {
     /// runtime; elsewhere it is a failed dial.
     pub fn dial(&self) {
         Arc::clone(&self.dialer).dial();
+    }
+
+    /// Ends a pause between dials, because the target was reached in another way: it answered a
+    /// health check. The next dial may begin at once. Without a pause it does nothing.
+    pub fn reached(&self) {
+        self.link.step(|schedule, _| schedule.reached());
     }
 
     /// Holds a call until the target is [`State::Ready`], and dials for it.

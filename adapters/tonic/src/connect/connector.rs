@@ -53,6 +53,13 @@ where
     }
 }
 
+impl<C: Service<Uri>> Drop for Connector<C> {
+    /// It goes with its channel, and before the channel's connection does.
+    fn drop(&mut self) {
+        self.0.link.let_go();
+    }
+}
+
 impl<C: Service<Uri>> fmt::Debug for Connector<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connector").field("target", &self.0.target).finish_non_exhaustive()
@@ -136,7 +143,7 @@ where
             Some(Err(error)) => DialError::Connector(error.into()),
             None => DialError::TimedOut { limit: self.limit },
         };
-        self.link.step(|schedule, now| schedule.failed(now, serial, failure));
+        self.link.failed(serial, failure);
     }
 
     async fn reach(&self) -> Result<C::Response, BoxError> {
@@ -152,14 +159,20 @@ where
     /// would notice that the server has closed it.
     async fn park(&self, io: C::Response, dialing: Dialing) {
         let serial = dialing.serial;
+        let counts = self.link.counts().cloned();
         {
             let mut parked = self.parked();
-            *parked = Some(Connection::new(io, serial, Arc::clone(&self.link)));
+            *parked = Some(Connection::new(io, serial, Arc::clone(&self.link), counts.clone()));
             self.link.step(|schedule, now| schedule.connected(now, serial));
+        }
+        if let Some(counts) = counts {
+            counts.connected();
         }
         tokio::time::sleep(PARKED_AT_MOST.as_duration()).await;
         let expired = self.parked().take_if(|connection| connection.serial() == serial);
-        drop(expired);
+        if let Some(expired) = expired {
+            expired.unwanted();
+        }
     }
 
     fn parked(&self) -> MutexGuard<'_, Option<Connection<C::Response>>> {

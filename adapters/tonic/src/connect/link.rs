@@ -1,13 +1,15 @@
 //! This file knows how the schedule of one target is shared: a lock, the clock, and a channel that
 //! tells every state to whoever watches.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evenkeel_tokio::core::{Clock, Instant};
+use portable_atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 use super::schedule::{Schedule, Serial};
 use super::{DialError, State};
+use crate::observe::Subchannel;
 use evenkeel_tokio::TokioClock;
 
 /// What the connector, its connections and its handles share.
@@ -15,12 +17,17 @@ use evenkeel_tokio::TokioClock;
 pub(super) struct Link {
     schedule: Mutex<Schedule>,
     states: watch::Sender<State>,
+    /// Who counts dials and connections, if anybody does.
+    counts: OnceLock<Arc<Subchannel>>,
+    /// The channel wants no connection any more.
+    let_go: AtomicBool,
 }
 
 impl Link {
     pub(super) fn new(schedule: Schedule) -> Self {
         let states = watch::Sender::new(schedule.state());
-        Self { schedule: Mutex::new(schedule), states }
+        let (counts, let_go) = (OnceLock::new(), AtomicBool::new(false));
+        Self { schedule: Mutex::new(schedule), states, counts, let_go }
     }
 
     /// One step of the schedule, and the state told if it changed.
@@ -33,6 +40,31 @@ impl Link {
             self.states.send_replace(schedule.state());
         }
         answer
+    }
+
+    /// A dial is over without a connection, if it is still the one there is.
+    pub(super) fn failed(&self, serial: Serial, cause: DialError) {
+        let failed = self.step(|schedule, now| schedule.failed(now, serial, cause));
+        if let Some(counts) = self.counts().filter(|_| failed) {
+            counts.failed();
+        }
+    }
+
+    /// From now on; who was first stays.
+    pub(super) fn counted_by(&self, counts: Arc<Subchannel>) {
+        _ = self.counts.set(counts);
+    }
+
+    pub(super) fn counts(&self) -> Option<&Arc<Subchannel>> {
+        self.counts.get()
+    }
+
+    pub(super) fn let_go(&self) {
+        self.let_go.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_let_go(&self) -> bool {
+        self.let_go.load(Ordering::Relaxed)
     }
 
     pub(super) fn states(&self) -> watch::Receiver<State> {
@@ -76,6 +108,6 @@ pub(super) struct Dialing {
 
 impl Drop for Dialing {
     fn drop(&mut self) {
-        self.link.step(|schedule, now| schedule.failed(now, self.serial, DialError::Abandoned));
+        self.link.failed(self.serial, DialError::Abandoned);
     }
 }

@@ -44,6 +44,7 @@ mod connectivity;
 mod connector;
 mod error;
 mod link;
+mod lost;
 mod policy;
 mod schedule;
 
@@ -52,6 +53,8 @@ pub use connectivity::{Connectivity, State};
 pub use connector::Connector;
 pub use error::{DeadlinePassed, DialError, NotConnected};
 pub use policy::DialPolicy;
+
+pub(crate) use lost::Lost;
 
 /// A connector to `target` over `inner`, and the handle that tells of it.
 ///

@@ -128,11 +128,13 @@ impl Schedule {
         }
     }
 
-    /// The dial failed; or whoever made it is gone.
-    pub(super) fn failed(&mut self, now: Instant, serial: Serial, cause: DialError) {
-        if self.is_dialing(serial) {
+    /// The dial failed; or whoever made it is gone. Whether it was under way.
+    pub(super) fn failed(&mut self, now: Instant, serial: Serial, cause: DialError) -> bool {
+        let failed = self.is_dialing(serial);
+        if failed {
             self.pause(now, cause);
         }
+        failed
     }
 
     /// The connection was taken into use.
@@ -167,6 +169,15 @@ impl Schedule {
             // Says nothing about the server, good or bad.
             Proof::Parked => self.enter(Phase::Idle),
             Proof::Heard | Proof::Silent => self.pause(now, DialError::LostEarly { after }),
+        }
+    }
+
+    /// Somebody reached the server in another way: what is left of a pause says nothing any more.
+    pub(super) fn reached(&mut self) {
+        if matches!(self.phase, Phase::Paused { .. }) {
+            self.ordinary = Growth::START;
+            self.hurried = Growth::START;
+            self.enter(Phase::Idle);
         }
     }
 

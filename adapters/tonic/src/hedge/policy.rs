@@ -163,8 +163,17 @@ impl Default for HedgePolicy {
 
 impl From<&Hedging> for HedgePolicy {
     fn from(section: &Hedging) -> Self {
+        let delay = match section.quantile() {
+            None => HedgeDelay::Fixed(section.delay()),
+            Some(thousandths) => HedgeDelay::Quantile {
+                thousandths,
+                min: section.min_delay(),
+                max: section.max_delay(),
+                until_known: section.until_known(),
+            },
+        };
         Self {
-            delay: HedgeDelay::Fixed(section.delay()),
+            delay,
             max_attempts: section.policy().max_attempts(),
             non_fatal_codes: section.policy().codes(),
         }

@@ -1,8 +1,10 @@
-//! This file knows how a kit, and a pool, are configured by a settings file.
+//! This file knows how a kit, and a pool, are configured by a settings file, and a kit by a
+//! gRPC service config.
 
 use std::fs;
 
 use evenkeel_settings as file;
+use evenkeel_settings::LoadBalancing;
 use evenkeel_tokio::core::{Invalid, Strategy};
 
 use super::KitBuilder;
@@ -39,6 +41,49 @@ impl KitBuilder {
             };
             checker.policy(health.policy()).mode(mode).service(health.service())
         }))
+    }
+}
+
+impl KitBuilder {
+    /// What a gRPC service config says: of calls as
+    /// [`Builder::service_config`](crate::Builder::service_config), and of members how one is chosen
+    /// (`loadBalancingConfig`) and which service's health decides (`healthCheckConfig`).
+    ///
+    /// A service name turns [checks](Self::health) on, which watch (gRPC A17) unless they are
+    /// configured already. `round_robin` and `least_request_experimental` are followed. Members are
+    /// never used `pick_first`, nor by weights from load reports: then they are asked one after the
+    /// other, and that is warned about.
+    ///
+    /// What was said before of balancing, and of the service asked about, is replaced; who is a
+    /// member, and what may be executed twice, is not the config's business.
+    ///
+    /// ```
+    /// use evenkeel_tonic::{BuildError, Kit, Pool, evenkeel_settings::ServiceConfig};
+    ///
+    /// # fn kit(config: &ServiceConfig) -> Result<Kit, BuildError> {
+    /// // ServiceConfig::from_json(&std::fs::read_to_string("orders.json")?)?
+    /// Kit::builder("orders")
+    ///     .pool(Pool::builder().target("dns:///orders.internal:50051")?.insecure())
+    ///     .service_config(config)
+    ///     .build()
+    /// # }
+    /// ```
+    pub fn service_config(mut self, config: &file::ServiceConfig) -> Self {
+        self.calls = self.calls.service_config(config);
+        self.pool = match config.load_balancing() {
+            Some(LoadBalancing::LeastRequest) => self.pool.strategy(Strategy::LeastRequest),
+            Some(_) => self.pool.strategy(Strategy::RoundRobin),
+            None => self.pool,
+        };
+        let Some(service) = config.health_service().map(str::to_owned) else { return self };
+        let configured = self.health.take();
+        self.health(move |checker| {
+            let checker = match configured {
+                Some(configure) => configure(checker),
+                None => checker.mode(HealthMode::Watch),
+            };
+            checker.service(service)
+        })
     }
 }
 

@@ -5,7 +5,8 @@
 //! a [shelter], so that no fault of theirs becomes a call's.
 //!
 //! The rest of the crate calls it in few places: `service` begins a [`Seen`], the upstream of the
-//! call tells it of attempts (`admit`, `record`, `retry_allowed`), the flow how the call ended.
+//! call tells it of attempts (`admit`, `record`, `retry_allowed`), the flow how the call ended;
+//! connections tell a [`Subchannel`] that they are there and that they are gone.
 
 use std::sync::Arc;
 
@@ -35,8 +36,12 @@ pub use metrics::Metrics;
 
 #[cfg(feature = "otel")]
 use metrics::Meters;
+#[cfg(feature = "otel")]
+pub(crate) use metrics::Subchannel;
 #[cfg(not(feature = "otel"))]
 use unmetered::Meters;
+#[cfg(not(feature = "otel"))]
+pub(crate) use unmetered::Subchannel;
 
 pub(crate) use seen::Seen;
 pub(crate) use spans::Scope;
@@ -56,11 +61,14 @@ pub(crate) struct Observing {
 }
 
 impl Settings {
-    /// Says to whoever reads its gauges that this client is there.
+    /// Says to whoever reads its gauges that this client is there, and to its connection who counts.
     pub(crate) fn announce(self: &Arc<Self>) {
         #[cfg(feature = "otel")]
         if let Some(metrics) = self.observing.as_ref().and_then(|told| told.metrics.as_ref()) {
             metrics.watch(self);
+        }
+        if let Some(connectivity) = &self.connectivity {
+            connectivity.told_to(Subchannel::of(self));
         }
     }
 }

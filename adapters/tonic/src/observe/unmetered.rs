@@ -8,6 +8,7 @@ use evenkeel_tokio::core::{Code, Micros};
 use super::circuit::Change;
 use super::ending::Ending;
 use super::tally::Tally;
+use crate::connect::Lost;
 use crate::settings::Settings;
 
 /// See the module of the same methods that has them.
@@ -44,6 +45,28 @@ impl Meters {
     }
 
     pub(super) const fn over(&self, _: &Ending, _: &Tally, _: Micros) {
+        match *self {}
+    }
+}
+
+/// The same of connections.
+#[derive(Debug)]
+pub(crate) enum Subchannel {}
+
+impl Subchannel {
+    pub(crate) const fn of(_: &Settings) -> Option<Arc<Self>> {
+        None
+    }
+
+    pub(crate) const fn connected(&self) {
+        match *self {}
+    }
+
+    pub(crate) const fn failed(&self) {
+        match *self {}
+    }
+
+    pub(crate) const fn lost(&self, _: Lost) {
         match *self {}
     }
 }

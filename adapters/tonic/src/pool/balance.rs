@@ -5,7 +5,7 @@
 //! away. So it asks in up to four rounds, and in each only those that are as good as each other
 //! are up. A call that is passed from round to round never fails for want of somebody better.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_tokio::core::{
     Balancer, Instant, Members, Micros, Outlier, OutlierChange, OutlierPolicy, OutlierSweep,
@@ -57,7 +57,9 @@ impl Balance {
         mut ask: impl FnMut(&Member<S>) -> Result<Permit, Rejected>,
     ) -> Result<(Target, Permit), Refusal> {
         let mut state = self.lock();
-        state.look(now, list);
+        if state.look(now, list) {
+            self.doubt(list);
+        }
         let changes = state.sweep(now, list, &self.outliers, self.checked);
         let State { balancer, rng, held, .. } = &mut *state;
         let mut refusal = Refusal::NoTarget;
@@ -79,6 +81,9 @@ impl Balance {
         }
         drop(state);
         tell(list, &changes);
+        if matches!(refusal, Refusal::NoTarget) {
+            self.doubt(list);
+        }
         Err(refusal)
     }
 
@@ -94,6 +99,15 @@ impl Balance {
         if change.is_some() {
             let (member, code) = (&*member.name, report.outcome.code);
             tracing::info!(target: "evenkeel", member, ?code, "quarantined");
+        }
+    }
+
+    /// Has those looked up anew whom a health check is against: no call goes to them, so none would
+    /// find out that they are gone for good, and others in their place.
+    pub(super) fn doubt<S>(&self, list: &List<S>) {
+        let unhealthy = |member: &&Arc<Member<S>>| member.verdict() == Verdict::Unhealthy;
+        if self.checked {
+            list.members().filter(unhealthy).for_each(|member| member.doubted());
         }
     }
 
@@ -123,14 +137,16 @@ impl State {
 
     /// Has those dialled who are away, as long as there are calls that would use them; and looked
     /// up anew where they are. Nobody asks them, so nobody else would notice that they are back.
-    fn look<S>(&mut self, now: Instant, list: &List<S>) {
+    /// Whether it was time to.
+    fn look<S>(&mut self, now: Instant, list: &List<S>) -> bool {
         if now.since(self.looked_at) < LOOK_AGAIN {
-            return;
+            return false;
         }
         self.looked_at = now;
         for member in list.members().filter(|member| member.line.reach() == Reach::Away) {
             member.unreachable(now);
         }
+        true
     }
 
     /// Compares the members with each other, when it is time.

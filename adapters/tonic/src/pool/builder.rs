@@ -24,6 +24,7 @@ use super::weights::Weights;
 use super::{List, Pool};
 use crate::BuildError;
 use crate::error::BoxError;
+use crate::observe::Subchannel;
 use crate::target::{InvalidTarget, TargetName};
 
 /// Describes the members of a client, for [`Builder::build_pool`](crate::Builder::build_pool).
@@ -209,8 +210,13 @@ impl<S> PoolBuilder<S> {
     }
 
     /// The pool, in which members keep breakers for so many methods, as long as they fit into a
-    /// table of `room`.
-    pub(crate) fn build(self, methods: usize, room: usize) -> Result<Arc<Pool<S>>, BuildError>
+    /// table of `room`, and whose connections `counts` is told of.
+    pub(crate) fn build(
+        self,
+        methods: usize,
+        room: usize,
+        counts: Option<Arc<Subchannel>>,
+    ) -> Result<Arc<Pool<S>>, BuildError>
     where
         S: Clone + Send + 'static,
     {
@@ -220,6 +226,7 @@ impl<S> PoolBuilder<S> {
         let mut directory = origin.directory(&targets)?;
         directory.resolver = resolver;
         directory.weights = weights;
+        directory.counts = counts;
         if !targets.is_empty() {
             directory.ask_for(targets);
         }

@@ -16,6 +16,7 @@ use super::resolve::{Resolve, SystemResolver};
 use super::task::Task;
 use super::{Pool, Weights};
 use crate::BuildError;
+use crate::observe::Subchannel;
 use crate::target::{Host, TargetName};
 
 /// Makes the channel to a place.
@@ -26,6 +27,8 @@ pub(super) struct Directory<S> {
     lines: Lines<S>,
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) weights: Weights,
+    /// Who counts the members' connections.
+    pub(super) counts: Option<Arc<Subchannel>>,
     /// How many breakers a member keeps, and how many members do.
     methods: usize,
     keepers: usize,
@@ -72,6 +75,7 @@ impl<S> Directory<S> {
             lines,
             resolver: Arc::new(SystemResolver),
             weights: Weights::default(),
+            counts: None,
             methods: 0,
             keepers: 0,
             lookup_limit,
@@ -186,6 +190,7 @@ impl<S> Directory<S> {
                 return;
             }
         };
+        line.counted_by(self.counts.as_ref());
         let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         let Ok(number) = u16::try_from(free) else { return };
         let target = Target::new(number);

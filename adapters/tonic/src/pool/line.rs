@@ -5,7 +5,7 @@
 //! the connection is here.
 
 use core::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use evenkeel_tokio::core::{Clock, Deadline, Instant, Micros};
 use evenkeel_tokio::{TokioClock, until};
@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use super::cut::Cut;
 use super::task::{First, Task, first};
 use crate::connect::{Connectivity, State};
+use crate::observe::Subchannel;
 
 /// A channel, and what is known of it.
 pub(crate) struct Line<S> {
@@ -31,6 +32,8 @@ pub(crate) struct Line<S> {
     owners: AtomicU32,
     /// How often a server has asked for fewer pings.
     calmed: AtomicU8,
+    /// Who counts its dials and connections: the first owner that wants to.
+    counts: OnceLock<Arc<Subchannel>>,
 }
 
 /// Makes a channel whose connections end with the cut, and which pings a server that has so often
@@ -80,6 +83,7 @@ impl<S> Line<S> {
             missed: Arc::default(),
             owners: AtomicU32::new(0),
             calmed: AtomicU8::new(0),
+            counts: OnceLock::new(),
         })
     }
 
@@ -106,6 +110,17 @@ impl<S> Line<S> {
         self.missed.notify_one();
     }
 
+    /// A health check came through: it need not be away any longer.
+    pub(crate) fn reached(&self) {
+        let open = self.lock();
+        let connectivity = open.as_ref().and_then(|open| open.made.connectivity.clone());
+        drop(open);
+        if let Some(connectivity) = connectivity {
+            connectivity.reached();
+            self.reach.store(Reach::of(&connectivity.state()) as u8, Ordering::Relaxed);
+        }
+    }
+
     /// Attempts in flight, of all pools that share it.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
@@ -120,6 +135,13 @@ impl<S> Line<S> {
     pub(crate) fn leave(&self, now: Instant) {
         self.used_at.fetch_max(now.as_micros(), Ordering::AcqRel);
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Has its dials and connections counted from its next channel on, unless somebody does.
+    pub(crate) fn counted_by(&self, counts: Option<&Arc<Subchannel>>) {
+        if let Some(counts) = counts {
+            self.counts.get_or_init(|| Arc::clone(counts));
+        }
     }
 
     /// One more owner, unless it was cut: then it is nobody's any more.
@@ -198,6 +220,9 @@ impl<S: Clone + Send + 'static> Line<S> {
         let open = open.get_or_insert_with(|| {
             self.used_at.fetch_max(TokioClock.now().as_micros(), Ordering::AcqRel);
             let made = (self.make)(&self.cut, self.calmed.load(Ordering::Acquire));
+            if let Some(connectivity) = &made.connectivity {
+                connectivity.told_to(self.counts.get().cloned());
+            }
             let watch = made.connectivity.clone().and_then(|connectivity| {
                 let missed = Arc::clone(&self.missed);
                 Task::spawn(watch(Arc::downgrade(self), connectivity, missed))

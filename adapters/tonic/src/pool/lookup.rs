@@ -18,7 +18,7 @@ pub(super) struct Name {
     pub(super) host: Arc<str>,
     pub(super) port: u16,
     pub(super) resolver: Arc<dyn Resolve>,
-    /// Somebody could not reach one of its addresses.
+    /// Somebody could not reach one of its addresses, or it is said to be unwell.
     pub(super) nudge: Arc<Notify>,
     /// As long as a dial may.
     pub(super) limit: Micros,

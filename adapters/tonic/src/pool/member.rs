@@ -108,6 +108,11 @@ impl<S> Member<S> {
     /// A connection to it failed, or it was passed over because it is away.
     pub(crate) fn unreachable(&self, now: Instant) {
         self.line.missed(now);
+        self.doubted();
+    }
+
+    /// It may not be at this address any more.
+    pub(crate) fn doubted(&self) {
         if let Some(nudge) = &self.nudge {
             nudge.notify_one();
         }

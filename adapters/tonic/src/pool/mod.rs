@@ -141,7 +141,10 @@ impl<S> Pool<S> {
     pub fn set_healthy(&self, member: &str, healthy: bool) {
         let list = self.list();
         let mut named = list.members().filter(|known| *known.name == *member);
-        if named.next().is_some_and(|member| member.judge(healthy)) {
+        if let Some(member) = named.next().filter(|member| member.judge(healthy)) {
+            if healthy {
+                member.line.reached();
+            }
             self.changes.send_replace(());
         }
     }

@@ -74,6 +74,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
                 return false;
             }
             let list = self.list();
+            self.balance.doubt(&list);
             let members = || list.members().filter(|member| self.balance.may_use(member));
             let waits: Vec<Wait> = members().filter_map(|m| wait(m, deadline)).collect();
             if members().count() > waits.len() {

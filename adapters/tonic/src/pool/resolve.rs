@@ -6,9 +6,14 @@ use std::io;
 
 /// Finds every address of a name.
 ///
-/// A pool asks at its start, and again when a connection to one of the addresses fails, at most
-/// every 30 s. Whatever comes back is treated with suspicion: answers that are empty, fail, panic
-/// or take longer than a dial may keep the last good list, answers that are too long are cut.
+/// A pool asks at its start, and again when a connection to one of the addresses fails, or a call
+/// would have gone to one that a health check is against; at most every 30 s. Whatever comes back is
+/// treated with suspicion: answers that are empty, fail, panic or take longer than a dial may keep
+/// the last good list, answers that are too long are cut.
+///
+/// A link-local IPv6 address (`fe80::1%eth0`) loses its scope, which no URI can have, and without it
+/// the system does not know where to dial. Leave such addresses out: they make a member that is never
+/// reached.
 ///
 /// ```
 /// use std::net::SocketAddr;

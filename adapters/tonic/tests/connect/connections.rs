@@ -9,8 +9,8 @@ use tower::Service;
 use crate::lab::{Mood, Site, UP, call, millis};
 
 #[tokio::test(start_paused = true)]
-async fn a_dial_without_a_call_finds_out_and_the_next_call_uses_it() {
-    // F125: a member that was down is tried without risking a call on it.
+async fn f125_a_dial_without_a_call_finds_out_and_the_next_call_uses_it() {
+    // A member that was down is tried without risking a call on it.
     let site = Site::new(UP);
     let (channel, mut connectivity) = site.channel();
     connectivity.dial();

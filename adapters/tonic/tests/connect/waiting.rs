@@ -53,8 +53,7 @@ async fn a_server_that_starts_late_is_found_within_one_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_change_of_state_is_not_readiness() {
-    // F124.
+async fn f124_one_change_of_state_is_not_readiness() {
     let site = Site::new(Mood::Serving(millis(300)));
     let (_channel, connectivity) = site.channel();
     let mut watching = connectivity.clone();
@@ -67,8 +66,8 @@ async fn one_change_of_state_is_not_readiness() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_at_its_deadline() {
-    // F133 and G67, refused and hanging alike.
+async fn f133_a_wait_ends_at_its_deadline() {
+    // G67, refused and hanging alike.
     for mood in [Mood::Hanging, Mood::Refusing] {
         let site = Site::new(mood);
         let (_channel, connectivity) = site.channel();
@@ -87,8 +86,8 @@ async fn a_deadline_that_has_passed_dials_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_dropped_anywhere_leaves_nothing_behind() {
-    // F133's cancellation. Dials refuse for 150 ms and then take 50 ms: 400 ms pass through every
+async fn f133_a_wait_dropped_anywhere_leaves_nothing_behind() {
+    // Dials refuse for 150 ms and then take 50 ms: 400 ms pass through every
     // state a wait can be in, and every millisecond of it is a place to drop it.
     for lived in 0..400 {
         let site = Site::new(Mood::Refusing);

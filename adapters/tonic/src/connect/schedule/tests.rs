@@ -283,3 +283,33 @@ fn an_earlier_connection_changes_nothing() {
     schedule.lost(at(13), fresh);
     assert!(matches!(schedule.state(), State::TransientFailure(_)));
 }
+
+#[test]
+fn a_target_that_was_reached_in_another_way_may_be_dialled_at_once() {
+    let mut schedule = plain(7);
+    let mut now = at(0);
+    for _ in 0..10 {
+        fail(&mut schedule, now);
+        now = pause_end(&schedule);
+    }
+    fail(&mut schedule, now);
+    assert_eq!(schedule.begin(now), None);
+    let changes = schedule.changes();
+    schedule.reached();
+    assert!(matches!(schedule.state(), State::Idle) && schedule.changes() > changes);
+    assert_around(fail(&mut schedule, now), 1_000.0, 120_000);
+}
+
+#[test]
+fn without_a_pause_it_changes_nothing() {
+    let mut schedule = plain(7);
+    let changes = schedule.changes();
+    schedule.reached();
+    assert_eq!(schedule.changes(), changes);
+    let serial = connect(&mut schedule, at(0));
+    let changes = schedule.changes();
+    schedule.reached();
+    assert_eq!(schedule.changes(), changes);
+    assert!(matches!(schedule.state(), State::Ready));
+    schedule.heard(serial);
+}

@@ -1,6 +1,6 @@
 //! This file knows the instruments: their names, units and buckets.
 //!
-//! Names and buckets that begin with `grpc` are those of gRPC's A66 and A96, with `rpc` those of
+//! Names and buckets that begin with `grpc` are those of gRPC's A66, A94 and A96, with `rpc` those of
 //! OpenTelemetry's conventions. For the rest there is no convention yet.
 
 use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
@@ -22,6 +22,10 @@ pub(super) struct Instruments {
     pub(super) remaining: Histogram<f64>,
     pub(super) transitions: Counter<u64>,
     pub(super) rejections: Counter<u64>,
+    pub(super) connected: Counter<u64>,
+    pub(super) not_connected: Counter<u64>,
+    pub(super) disconnected: Counter<u64>,
+    pub(super) open: UpDownCounter<i64>,
 }
 
 impl Instruments {
@@ -37,9 +41,11 @@ impl Instruments {
             let histogram = meter.u64_histogram(name).with_unit(unit).with_description(what);
             histogram.with_boundaries(bounds.to_vec()).build()
         };
-        let active = meter.i64_up_down_counter("resilience.calls.active").with_unit("{call}");
+        let level = |name, unit, what| {
+            meter.i64_up_down_counter(name).with_unit(unit).with_description(what).build()
+        };
         Self {
-            active: active.with_description("Calls under way").build(),
+            active: level("resilience.calls.active", "{call}", "Calls under way"),
             calls: count("resilience.calls", "{call}", "Calls, by how they ended"),
             call_duration: seconds(
                 "grpc.client.call.duration",
@@ -91,6 +97,22 @@ impl Instruments {
                 "{attempt}",
                 "Attempts a circuit breaker refused",
             ),
+            connected: count(
+                "grpc.subchannel.connection_attempts_succeeded",
+                "{attempt}",
+                "Dials that made a connection",
+            ),
+            not_connected: count(
+                "grpc.subchannel.connection_attempts_failed",
+                "{attempt}",
+                "Dials that made none",
+            ),
+            disconnected: count(
+                "grpc.subchannel.disconnections",
+                "{disconnection}",
+                "Connections that ended, by reason",
+            ),
+            open: level("grpc.subchannel.open_connections", "{connection}", "Connections"),
         }
     }
 }

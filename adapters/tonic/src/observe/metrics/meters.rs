@@ -147,7 +147,12 @@ impl fmt::Debug for Meters {
 
 /// What is on every series of a method.
 pub(super) fn pair(method: &Arc<str>, target: &Arc<str>) -> [KeyValue; 2] {
-    [KeyValue::new("grpc.method", shared(method)), KeyValue::new("grpc.target", shared(target))]
+    [KeyValue::new("grpc.method", shared(method)), self::target(target)]
+}
+
+/// What is on every series of a client.
+pub(super) fn target(name: &Arc<str>) -> KeyValue {
+    KeyValue::new("grpc.target", shared(name))
 }
 
 /// Whose breaker it is.

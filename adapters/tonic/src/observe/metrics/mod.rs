@@ -10,9 +10,11 @@ use crate::settings::Settings;
 mod gauges;
 mod instruments;
 mod meters;
+mod subchannel;
 
 use instruments::Instruments;
 pub(super) use meters::Meters;
+pub(crate) use subchannel::Subchannel;
 
 /// The instruments of any number of clients. Clones are cheap and share everything.
 ///

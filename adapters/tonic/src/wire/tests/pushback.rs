@@ -82,8 +82,26 @@ fn f46_retry_after_is_a_least_wait_in_seconds() {
     for value in ["", "-1", "-0", "+3", "3.5", "0x10", "1e3", "5 5", "5s", "\u{665}"] {
         assert_eq!(after(value.as_bytes()), Pushback::None, "{value:?}");
     }
-    // A date is not held against our clock.
-    assert_eq!(after(b"Wed, 21 Oct 2015 07:28:00 GMT"), Pushback::None);
+}
+
+/// F47: a date, past or future, would have to be held against a wall clock; the call waits as long
+/// as it would have without one.
+#[test]
+fn f47_a_date_is_no_wish() {
+    for date in [
+        "Wed, 21 Oct 2015 07:28:00 GMT",
+        "Mon, 21 Oct 2015 07:28:00 GMT",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Wednesday, 21-Oct-15 07:28:00 GMT",
+        "Wed Oct 21 07:28:00 2015",
+        "2015-10-21T07:28:00Z",
+    ] {
+        assert_eq!(read(&headers([("retry-after", date.as_bytes())])), Pushback::None, "{date}");
+        // Beside seconds it is not there.
+        let both = headers([("retry-after", date.as_bytes()), ("retry-after", b"5")]);
+        assert_eq!(read(&both), Pushback::AtLeast(Micros::from_millis(5_000)), "{date}");
+    }
 }
 
 /// F42: a wait that does not fit is a long one, never a short one and never none.

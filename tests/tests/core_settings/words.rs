@@ -1,0 +1,146 @@
+//! This file knows what the core's values say of themselves, and that a borrowed machine is the
+//! machine.
+
+use core::time::Duration;
+
+use evenkeel_core::{
+    Action, BreakerPolicy, BreakerState, BreakerTable, BudgetExhausted, Call, CallPolicy, Code,
+    CodeSet, Deadline, Event, HealthChange, Instant, Keyed, Micros, Next, Outcome, OutlierChange,
+    Refusal, Rejected, Report, RunningQuantile, Setback, Single, StopReason, Transition, Tried,
+    Upstream, Weight,
+};
+
+const NOW: Instant = Instant::from_micros(1_000);
+
+#[test]
+fn sets_of_codes() {
+    let set = CodeSet::of(&[Code::Unavailable, Code::Aborted]);
+    assert_eq!(format!("{set:?}"), "{ABORTED, UNAVAILABLE}");
+    assert_eq!(format!("{:?}", CodeSet::EMPTY), "{}");
+    assert_eq!(set.iter().collect::<CodeSet>(), set);
+    assert_eq!(Code::ALL.into_iter().collect::<CodeSet>().iter().count(), 17);
+    for code in Code::ALL {
+        assert_eq!(Code::from_number(code.number().into()), code);
+        assert_eq!(Code::from_name(&code.to_string()), Some(code));
+    }
+    for number in [-1, 17, 99, i32::MIN, i32::MAX] {
+        assert_eq!(Code::from_number(number), Code::Unknown, "{number}");
+    }
+}
+
+/// Every reason, so that a new one must be given words.
+#[test]
+fn reasons_to_stop() {
+    let reasons = [
+        StopReason::AttemptsUsedUp,
+        StopReason::Cancelled,
+        StopReason::CircuitOpen { retry_at: NOW },
+        StopReason::DeadlinePassed,
+        StopReason::DeadlineWouldPass,
+        StopReason::HintTooLong { hint: Micros::from_millis(90_000) },
+        StopReason::NoTarget,
+        StopReason::NotIdempotent,
+        StopReason::NotReplayable,
+        StopReason::NotRetryable,
+        StopReason::PushedBack,
+        StopReason::Succeeded,
+        StopReason::Throttled,
+    ];
+    let mut words: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(words[5], "the peer asked for a wait of 90.00s, longer than max_hint");
+    words.sort_unstable();
+    words.dedup();
+    assert_eq!(words.len(), reasons.len(), "two reasons say the same");
+}
+
+#[test]
+fn refusals() {
+    let rejected = Rejected { retry_at: NOW };
+    assert_eq!(rejected.to_string(), "circuit breaker is open");
+    assert_eq!(Refusal::from(rejected), Refusal::CircuitOpen { retry_at: NOW });
+    let words = Refusal::CircuitOpen { retry_at: NOW }.to_string();
+    assert_eq!(words, "every eligible target's circuit breaker is open");
+    assert_eq!(Refusal::NoTarget.to_string(), "no target is eligible");
+}
+
+#[test]
+fn every_event_is_what_happened() {
+    let setback = Setback { failures: 1, dial_at: NOW };
+    let spent = BudgetExhausted { elapsed: Micros::ZERO, total: Micros::ZERO };
+    let rejected = Rejected { retry_at: NOW };
+    let events = [
+        (Event::from(Transition::Opened), Event::Breaker(Transition::Opened)),
+        (spent.into(), Event::Budget(spent)),
+        (Next::StillTrying.into(), Event::Ended(Next::StillTrying)),
+        (HealthChange::Healthy.into(), Event::Health(HealthChange::Healthy)),
+        (OutlierChange::Ejected.into(), Event::Outlier(OutlierChange::Ejected)),
+        (setback.into(), Event::Link(setback)),
+        (rejected.into(), Event::Rejected(rejected)),
+        (StopReason::Throttled.into(), Event::Stopped(StopReason::Throttled)),
+    ];
+    for (got, expected) in events {
+        assert_eq!(got, expected);
+    }
+}
+
+#[test]
+fn a_transition_leads_to_the_state_of_its_name() {
+    let all = [
+        (Transition::Closed, BreakerState::Closed),
+        (Transition::ForcedClosed, BreakerState::ForcedClosed),
+        (Transition::ForcedOpen, BreakerState::ForcedOpen),
+        (Transition::HalfOpened, BreakerState::HalfOpen),
+        (Transition::Opened, BreakerState::Open),
+    ];
+    for (transition, state) in all {
+        assert_eq!(transition.state(), state);
+        assert_eq!(state.to_string(), state.name());
+    }
+}
+
+/// What a policy links in says nothing in print, and a quantile nothing of its bins.
+#[test]
+fn debug_output_is_for_people() {
+    assert!(format!("{:?}", CallPolicy::DEFAULT).contains(".."));
+    let printed = format!("{:?}", RunningQuantile::new(950).unwrap());
+    assert!(printed.len() < 60, "{printed}");
+}
+
+/// A call that fails, waits and succeeds; answers how it went and at what time.
+fn lived(upstream: &mut (impl Upstream + ?Sized)) -> (StopReason, Instant, Micros, bool) {
+    let mut now = NOW;
+    let mut call = Call::new(upstream.policy().deadline(now, Deadline::NONE), 7);
+    let mut codes = [Code::Unavailable, Code::Ok].into_iter();
+    loop {
+        match call.poll(now, &mut *upstream) {
+            Action::Attempt(attempt) => {
+                now = now.after(Micros::from_millis(5));
+                let outcome = Outcome::new(codes.next().unwrap_or(Code::Ok));
+                call.complete(now, &mut *upstream, attempt, outcome);
+            }
+            Action::WaitUntil(at) => now = at,
+            Action::Finish(why) => {
+                let (target, permit) = upstream.admit(now, Deadline::NONE, Tried::NONE).unwrap();
+                upstream.renew(now, target, &permit);
+                let outcome = Outcome::success();
+                let report = Report { outcome, took: Micros::ZERO, weight: Weight::Counts };
+                upstream.record(now, target, permit, &report);
+                return (why, now, upstream.hedge_after(), upstream.retry_allowed(now));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_borrowed_upstream_is_the_upstream() {
+    let policy = CallPolicy::DEFAULT.with_hedge_after(Duration::from_secs(9)).unwrap();
+    let plain = lived(&mut Single::new(&policy));
+    assert_eq!((plain.0, plain.2), (StopReason::Succeeded, Micros::from_millis(9_000)));
+    let mut single = Single::new(&policy);
+    assert_eq!(lived(&mut &mut single), plain);
+    let mut table = BreakerTable::<u8, 2>::new();
+    let mut keyed = Keyed::new(5, &policy, &mut table, &BreakerPolicy::DEFAULT);
+    let borrowed: &mut dyn Upstream = &mut keyed;
+    assert_eq!(lived(borrowed), plain);
+    assert_eq!((keyed.changed(), table.len()), (None, 1));
+}
