@@ -115,6 +115,18 @@ show() {
     if check "$@"; then sed 's/^/   /' "$log"; fi
 }
 
+# Like `check`, for one that says how far it is.
+follow() {
+    local title=$1
+    shift
+    if "$@" 2>&1 | sed 's/^/   /'; then
+        report ok "$title"
+    else
+        report FAILED "$title"
+        return 1
+    fi
+}
+
 # Runs `cargo test` and counts its tests; shows what it printed if one fails.
 tests() {
     local title=$1 status=0 counts good bad

@@ -17,7 +17,7 @@ use crate::pb::{METHODS, Msg};
 use crate::stub::Stub;
 
 /// What the cases stand on.
-trait Channel:
+pub(crate) trait Channel:
     Service<Request<Body>, Response = Response<Body>, Error: Into<StdError>> + Clone + 'static
 {
 }
@@ -46,7 +46,7 @@ fn without_timeout() -> Group {
     Group { title: "a unary call", cases }
 }
 
-fn with_timeout() -> Group {
+pub(crate) fn with_timeout() -> Group {
     let cases = vec![
         unary("raw tonic, set_timeout", Stub::unary(), SET),
         unary("timeout", over(Stub::unary(), timeout), NONE),
@@ -71,8 +71,8 @@ fn waited_for() -> Group {
 fn retried() -> Group {
     let chain = |builder| timeout(breaker(retry(builder)));
     let cases = vec![
-        by_hand("raw tonic, called again by hand", Stub::every_second()),
-        unary("timeout, retry, breaker", over(Stub::every_second(), chain), NONE),
+        by_hand("raw tonic, called again by hand", Stub::every(2)),
+        unary("timeout, retry, breaker", over(Stub::every(2), chain), NONE),
     ];
     Group { title: "a unary call that fails once", cases }
 }
@@ -86,7 +86,7 @@ fn stream() -> Group {
 }
 
 /// Generated calls, one after the other.
-fn unary(name: &'static str, channel: impl Channel, timeout: Option<Duration>) -> Case {
+pub(crate) fn unary(name: &'static str, channel: impl Channel, timeout: Option<Duration>) -> Case {
     let client = LabClient::new(channel);
     Case::new(name, move |times| {
         let mut client = client.clone();
@@ -99,7 +99,7 @@ fn unary(name: &'static str, channel: impl Channel, timeout: Option<Duration>) -
 }
 
 /// What somebody without a retry layer writes.
-fn by_hand(name: &'static str, channel: impl Channel) -> Case {
+pub(crate) fn by_hand(name: &'static str, channel: impl Channel) -> Case {
     let client = LabClient::new(channel);
     Case::new(name, move |times| {
         let mut client = client.clone();
@@ -114,7 +114,7 @@ fn by_hand(name: &'static str, channel: impl Channel) -> Case {
 }
 
 /// One call whose response has so many messages.
-fn streaming<S: Channel>(
+pub(crate) fn streaming<S: Channel>(
     name: &'static str,
     channel: impl Fn(u64) -> S + 'static,
     timeout: Option<Duration>,
@@ -137,7 +137,7 @@ fn in_budget(case: Case) -> Case {
     })
 }
 
-fn request(timeout: Option<Duration>) -> tonic::Request<Msg> {
+pub(crate) fn request(timeout: Option<Duration>) -> tonic::Request<Msg> {
     let mut request =
         tonic::Request::new(Msg { text: "0123456789abcdef".into(), ..Msg::default() });
     if let Some(timeout) = timeout {
@@ -146,10 +146,10 @@ fn request(timeout: Option<Duration>) -> tonic::Request<Msg> {
     request
 }
 
-fn over(
-    stub: Stub,
+pub(crate) fn over<S: Channel>(
+    stub: S,
     configure: impl FnOnce(Builder) -> Result<Builder, BuildError>,
-) -> Resilient<Stub> {
+) -> Resilient<S> {
     let builder = Resilient::builder().target("lab").methods(&METHODS);
     configure(builder).and_then(|builder| builder.build(stub)).expect("the settings are fine")
 }
@@ -161,11 +161,11 @@ fn over_three(stub: fn() -> Stub) -> Resilient<Stub> {
     builder.and_then(|builder| builder.build_pool(pool)).expect("the settings are fine")
 }
 
-fn full(builder: Builder) -> Result<Builder, BuildError> {
+pub(crate) fn full(builder: Builder) -> Result<Builder, BuildError> {
     timeout(throttle(breaker(retry(builder))).wait_for_ready(true))
 }
 
-fn timeout(builder: Builder) -> Result<Builder, BuildError> {
+pub(crate) fn timeout(builder: Builder) -> Result<Builder, BuildError> {
     builder.timeout(TIMEOUT)
 }
 
@@ -181,7 +181,7 @@ fn breaker(builder: Builder) -> Builder {
     builder.breaker(BreakerPolicy::DEFAULT)
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime without I/O needs nothing").block_on(future)
 }

@@ -3,31 +3,63 @@
 //!
 //! A case runs any number of times. Everything is counted at two numbers of times and the
 //! difference taken, so that what happens once cancels out.
+//!
+//! Without a word it prints that table. `growth` and `wire` print what only time can tell, `kit NS`
+//! compares with a chain that takes so many nanoseconds, and `limits` fails where a case takes more
+//! instructions than it may.
 
 use std::process::ExitCode;
 
 use crate::case::Group;
+use crate::limits::Limit;
 
 mod allocations;
 mod calls;
 mod case;
+mod growth;
 mod instructions;
-mod machines;
+mod kit;
+mod limits;
 mod report;
 mod stub;
+mod wire;
 
+#[path = "../steps/src/machines.rs"]
+mod machines;
 #[path = "../../tests/src/pb.rs"]
 mod pb;
 
 fn main() -> ExitCode {
     let groups: Vec<Group> = calls::groups().into_iter().chain([machines::group()]).collect();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match instructions::Order::from_arguments(&arguments) {
-        // This process is the one being counted: it must do nothing else.
-        Some(order) => order.carry_out(&groups),
-        None => {
-            report::print(&groups);
-            ExitCode::SUCCESS
-        }
+    // This process is the one being counted: it must do nothing else.
+    if let Some(order) = instructions::Order::from_arguments(&arguments) {
+        return order.carry_out(&groups);
     }
+    let mut words = arguments.iter().map(String::as_str);
+    match words.next() {
+        Some("growth") => growth::print(),
+        Some("kit") => {
+            kit::print(words.next().and_then(|word| word.parse().ok()).expect("how long"));
+        }
+        Some("limits") => return limits::check(&groups, &LIMITS),
+        Some("wire") => wire::print(),
+        // Cargo says so itself that this is a benchmark.
+        Some(_) | None => report::print(&groups),
+    }
+    ExitCode::SUCCESS
 }
+
+/// As they were counted; hash maps are seeded, so they differ by a percent.
+const LIMITS: [Limit; 6] = [
+    Limit { title: "a unary call", name: "nothing configured", most: 14_310 },
+    Limit { title: "a unary call with a deadline", name: "full chain", most: 20_690 },
+    Limit {
+        title: "a unary call with a deadline",
+        name: "full chain, three members",
+        most: 21_530,
+    },
+    Limit { title: "the same, its answer waited for", name: "full chain", most: 22_850 },
+    Limit { title: "a unary call that fails once", name: "timeout, retry, breaker", most: 35_520 },
+    Limit { title: "one message of a response stream", name: "a message, full chain", most: 1_700 },
+];

@@ -74,7 +74,7 @@ fn times(group: &Group) -> Vec<f64> {
     shortest.into_iter().map(|time| time.as_micros() as f64).collect()
 }
 
-fn time(case: &Case, times: u64) -> Micros {
+pub(crate) fn time(case: &Case, times: u64) -> Micros {
     let begun = StdClock.now();
     case.run(times);
     StdClock.now().since(begun)

@@ -40,9 +40,9 @@ impl Stub {
         Self { at_once: false, ..Self::unary() }
     }
 
-    /// One that answers every second request.
-    pub(crate) fn every_second() -> Self {
-        Self { answers: 2, ..Self::unary() }
+    /// One that answers one in so many requests.
+    pub(crate) fn every(answers: u64) -> Self {
+        Self { answers, ..Self::unary() }
     }
 }
 
@@ -120,4 +120,4 @@ impl http_body::Body for Answer {
 }
 
 /// A `Msg` whose text has sixteen letters, behind its prefix.
-const MESSAGE: &[u8] = b"\0\0\0\0\x12\x0a\x100123456789abcdef";
+pub(crate) const MESSAGE: &[u8] = b"\0\0\0\0\x12\x0a\x100123456789abcdef";

@@ -197,6 +197,7 @@ impl Backoff {
     }
 
     /// The next delay; moves `growth` one step on and draws at most one random number.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn next_delay(&self, growth: &mut Growth, rng: &mut impl Random) -> Micros {
         let cap = self.max.as_micros();
         let last = growth.0;
@@ -213,19 +214,23 @@ impl Backoff {
         Micros::from_micros(delay)
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     const fn none(&self, step: Step) -> Range {
         Range { low: step.raw, width: 0 }
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     const fn full(&self, step: Step) -> Range {
         Range { low: 0, width: step.raw }
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     const fn equal(&self, step: Step) -> Range {
         let half = step.raw >> 1;
         Range { low: step.raw.wrapping_sub(half), width: half }
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn proportional(&self, step: Step) -> Range {
         let share = if let Shape::Proportional { share, .. } = self.shape { share } else { 0 };
         let side = times_q16(step.raw, share);
@@ -234,6 +239,7 @@ impl Backoff {
         Range { low, width: high.wrapping_sub(low) }
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn decorrelated(&self, step: Step) -> Range {
         let (cap, initial) = (self.max.as_micros(), self.initial.as_micros());
         let previous = step.last.max(initial);

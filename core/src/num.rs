@@ -1,5 +1,8 @@
 //! This file knows the few conversions that `From` cannot do in a `const fn`.
-#![expect(clippy::as_conversions, reason = "`From` is not const; every cast here widens")]
+#![expect(
+    clippy::as_conversions,
+    reason = "`From` is not const; every cast here widens, or is compared before"
+)]
 
 pub(crate) const fn widen(value: u32) -> u64 {
     value as u64
@@ -25,9 +28,15 @@ pub(crate) const fn widen_usize(value: usize) -> u64 {
     value as u64
 }
 
-/// `floor(value * factor / 2^16)`, exact below 2^48 for every factor.
-///
-/// Kept out of line: without a wide multiply it is long, and it runs only after a failure.
+/// `floor(value * factor / 2^16)`, exact below 2^48 for every factor, and saturating above.
+#[cfg(target_pointer_width = "64")]
+pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
+    let product = (value as u128).wrapping_mul(factor as u128) >> 16;
+    if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
+}
+
+/// The same without a wide multiply. Long, so it is kept out of line: it runs only after a failure.
+#[cfg(not(target_pointer_width = "64"))]
 #[inline(never)]
 pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
     let factor = widen(factor);

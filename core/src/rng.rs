@@ -82,8 +82,14 @@ pub const fn seed_from(id: &[u8]) -> u32 {
 }
 
 /// `floor(span * random / 2^32)`: a point in `0..span`, exact, without division or overflow.
-///
-/// Kept out of line: without a wide multiply it is long, and it runs only after a failure.
+#[cfg(target_pointer_width = "64")]
+#[expect(clippy::as_conversions, reason = "widens, and then the product is shorter than `span`")]
+pub(crate) const fn scale(span: u64, random: u32) -> u64 {
+    ((span as u128).wrapping_mul(random as u128) >> 32) as u64
+}
+
+/// The same without a wide multiply. Long, so it is kept out of line: it runs only after a failure.
+#[cfg(not(target_pointer_width = "64"))]
 #[inline(never)]
 pub(crate) const fn scale(span: u64, random: u32) -> u64 {
     let random = crate::num::widen(random);

@@ -7,6 +7,8 @@ use std::time::Instant as StdInstant;
 
 use evenkeel_core::{Clock, Instant, Micros};
 
+use crate::Epoch;
+
 /// std's monotonic clock. All of them share one start, so their readings can be compared.
 ///
 /// Whether time spent suspended counts is the platform's choice (on Linux it does not); a deadline
@@ -18,12 +20,9 @@ impl Clock for StdClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
     #[inline]
     fn now(&self) -> Instant {
-        static START: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
-        let start = *START;
-        let since = StdInstant::now().saturating_duration_since(start);
-        // Everything reads the clock, and this takes a third of what it takes through 128 bits.
-        let seconds = since.as_secs().saturating_mul(1_000_000);
-        Instant::from_micros(seconds.saturating_add(since.subsec_micros().into()))
+        static EPOCH: LazyLock<Epoch> = LazyLock::new(|| Epoch::at(StdInstant::now()));
+        let epoch = &*EPOCH;
+        epoch.reading(StdInstant::now())
     }
 }
 

@@ -238,8 +238,11 @@ impl<T, E> Ledger<T, E> {
         if let StopReason::CircuitOpen { retry_at } = reason {
             return Err(Error::CircuitOpen { retry_at, last: self.error });
         }
+        // By itself, because it is asked of every call.
+        if let Last::Reply(reply) = self.last {
+            return Ok(reply);
+        }
         match (self.last, self.error) {
-            (Last::Reply(reply), _) => Ok(reply),
             (Last::PeerError, Some(error)) => Err(Error::Peer { error, reason }),
             (Last::Nothing, None) if matches!(reason, StopReason::NoTarget) => Err(Error::NoTarget),
             (_, last) => Err(Error::DeadlineExceeded { last }),

@@ -2,7 +2,7 @@
 //!
 //! # Map
 //!
-//! `clock` (the only file that reads time), `breaker`, `throttle`, `table`, `shared` (an upstream
+//! `clock` (the only file that reads time), `epoch` (what a reading is), `breaker`, `throttle`, `table`, `shared` (an upstream
 //! of one target), `rule`, `seed`, `driver` (the blocking loop, and how a call ends for a caller
 //! without gRPC), `sync` (real or modelled primitives).
 #![doc(test(attr(deny(warnings))))]
@@ -13,6 +13,7 @@ pub use evenkeel_core as core;
 mod breaker;
 mod clock;
 mod driver;
+mod epoch;
 mod rule;
 mod seed;
 mod shared;
@@ -23,6 +24,7 @@ mod throttle;
 pub use breaker::SharedBreaker;
 pub use clock::{BlockingClock, ManualClock, StdClock};
 pub use driver::{Error, Ledger, call};
+pub use epoch::Epoch;
 pub use rule::{AnyMemory, AnyRule};
 pub use seed::fresh_seed;
 pub use shared::{Shared, View};

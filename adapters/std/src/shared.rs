@@ -88,10 +88,12 @@ impl<T: Trip> View<'_, T> {
 }
 
 impl<T: Trip> Upstream for View<'_, T> {
+    #[inline]
     fn policy(&self) -> &CallPolicy {
         &self.shared.policy
     }
 
+    #[inline]
     fn admit(
         &mut self,
         now: Instant,
@@ -102,17 +104,22 @@ impl<T: Trip> Upstream for View<'_, T> {
             return Ok((Target::ONLY, Permit::UNTRACKED));
         };
         let permit = breaker.admit(now, lease, policy)?;
-        self.changed = permit.transition().or(self.changed);
+        if let Some(changed) = permit.transition() {
+            self.changed = Some(changed);
+        }
         Ok((Target::ONLY, permit))
     }
 
+    #[inline]
     fn record(&mut self, now: Instant, _target: Target, permit: Permit, report: &Report) {
-        if let Some((breaker, policy)) = &self.shared.breaker {
-            let changed = breaker.record(now, permit, policy.verdict(report), policy);
-            self.changed = changed.or(self.changed);
+        if let Some((breaker, policy)) = &self.shared.breaker
+            && let Some(changed) = breaker.record(now, permit, policy.verdict(report), policy)
+        {
+            self.changed = Some(changed);
         }
         if let Some(throttle) = &self.shared.throttle {
-            throttle.record(report, self.shared.policy.retry().codes());
+            // A copy, so that without a throttle the report need not be in memory.
+            throttle.record(&{ *report }, self.shared.policy.retry().codes());
         }
     }
 

@@ -6,6 +6,7 @@ use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::sync::LazyLock;
 
+use evenkeel_std::Epoch;
 use evenkeel_std::core::{Clock, Instant, Micros};
 use pin_project_lite::pin_project;
 use tokio::task::coop::{Unconstrained, unconstrained};
@@ -21,11 +22,8 @@ impl Clock for TokioClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
     #[inline]
     fn now(&self) -> Instant {
-        let since = TokioInstant::now().saturating_duration_since(*START);
-        // Every call reads the clock twice, and this takes a third of what it takes through 128
-        // bits.
-        let seconds = since.as_secs().saturating_mul(1_000_000);
-        Instant::from_micros(seconds.saturating_add(since.subsec_micros().into()))
+        let epoch = &*EPOCH;
+        epoch.reading(TokioInstant::now().into_std())
     }
 }
 
@@ -87,15 +85,16 @@ impl Future for SleepUntil {
 }
 
 fn to_tokio(at: Instant) -> Option<TokioInstant> {
-    START.checked_add(Duration::from_micros(at.as_micros()))
+    let at = EPOCH.start().checked_add(Duration::from_micros(at.as_micros()));
+    at.map(TokioInstant::from_std)
 }
 
 /// Before any runtime began, as far as the platform's clock reaches back: a runtime whose clock is
 /// paused may be older than the first reading.
 #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
-static START: LazyLock<TokioInstant> = LazyLock::new(|| {
+static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     let now = std::time::Instant::now();
-    now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now).into()
+    Epoch::at(now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now))
 });
 
 const LONGEST_SLEEP: Micros = Micros::from_millis(30 * 24 * 3_600 * 1_000);

@@ -9,7 +9,8 @@ use evenkeel_std::core::{
 };
 use evenkeel_std::{Error, Ledger, fresh_seed};
 
-use crate::driver::{book, caught};
+use crate::drive::book;
+use crate::driver::caught;
 use crate::{AttemptInfo, Driven, TokioClock, sleep_until, until};
 
 /// Like [`call`](crate::call), with up to five attempts at once: the upstream's policy says after

@@ -2,9 +2,9 @@
 //!
 //! # Map
 //!
-//! `clock` (the only file that reads time), `driver` (the loop, and its parts for other adapters),
-//! `hedged` (several attempts at once), `attempt` (what an attempt's future is told), `budget` (the
-//! task-local and its helpers).
+//! `clock` (the only file that reads time), `driver` (how a call begins), `drive` (the loop),
+//! `driven` (its three arms, for other adapters too), `hedged` (several attempts at once), `attempt`
+//! (what an attempt's future is told), `budget` (the task-local and its helpers).
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_std::core;
@@ -16,6 +16,8 @@ pub use evenkeel_std::{
 mod attempt;
 mod budget;
 mod clock;
+mod drive;
+mod driven;
 mod driver;
 mod hedged;
 
@@ -25,5 +27,6 @@ pub use budget::{
     trim, with_budget,
 };
 pub use clock::{SleepUntil, TokioClock, sleep_until};
-pub use driver::{Driven, call, call_seeded, call_within, until};
+pub use driven::Driven;
+pub use driver::{call, call_seeded, call_within, until};
 pub use hedged::call_hedged;

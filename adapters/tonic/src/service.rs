@@ -26,7 +26,7 @@ use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
 use crate::warn::Warning;
-use crate::wire::timeout;
+use crate::wire::{self, timeout};
 use crate::{CallOptions, Snapshots};
 
 /// One service under unchanged generated clients: deadline, request budget, wait-for-ready,
@@ -160,7 +160,7 @@ impl<S> Resilient<S> {
             return true;
         }
         if self.settings.retry.is_some()
-            && request.headers().contains_key(PREVIOUS_ATTEMPTS)
+            && wire::find(request.headers(), &PREVIOUS_ATTEMPTS).is_some()
             && warned.first(Warning::ForeignRetries)
         {
             tracing::warn!(
@@ -280,7 +280,7 @@ impl<S> Resilient<S> {
 fn is_idle(method: &Method, request: &Request<Body>) -> bool {
     method.passive
         && current_budget().is_none()
-        && !request.headers().contains_key(timeout::GRPC_TIMEOUT)
+        && wire::find(request.headers(), &timeout::GRPC_TIMEOUT).is_none()
         && request.extensions().get::<CallOptions>().is_none()
 }
 

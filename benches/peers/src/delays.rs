@@ -18,10 +18,13 @@ pub(crate) fn groups() -> Vec<Group> {
         }),
         Case::new("evenkeel, full jitter", |times| delays(times, &FULL)),
         Case::new("evenkeel, proportional jitter", |times| delays(times, &PROPORTIONAL)),
+        Case::new("evenkeel, read from settings", |times| delays(times, black_box(&FULL))),
     ];
     vec![Group { title: "the next delay", cases }]
 }
 
+/// Inlined, so that each policy is the constant that the contestant's settings are as well.
+#[inline(always)]
 fn delays(times: u64, backoff: &Backoff) {
     let mut growth = Growth::START;
     for random in 0..times {

@@ -6,6 +6,7 @@
 //! the atomic itself lives in the adapter.
 
 use super::{CircuitBreaker, Permit, Rejected, State};
+use crate::num::widen;
 use crate::{Instant, Trip, Verdict};
 
 /// The part of a breaker's state that fits one word.
@@ -16,6 +17,8 @@ use crate::{Instant, Trip, Verdict};
 ///   0  1  retry_at in µs (62 bits, all ones: never)    open
 ///   1  0  -                                            ask the breaker
 /// ```
+///
+/// So one comparison tells closed ones from others.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Gate(u64);
@@ -41,7 +44,7 @@ impl Gate {
         match &breaker.state {
             State::Closed { epoch, memory } => {
                 let busy = u64::from(!T::is_quiet(memory));
-                Self(u64::from(*epoch) << EPOCH_SHIFT | busy)
+                Self(Self::quiet(*epoch).0 | busy)
             }
             State::Open { retry_at, .. } if retry_at.as_micros() < TIME_MASK => {
                 Self(OPEN | retry_at.as_micros())
@@ -65,34 +68,34 @@ impl Gate {
     /// What the breaker would answer to [`admit`](CircuitBreaker::admit), where that is certain.
     #[inline]
     pub const fn admit(self, now: Instant) -> Passage {
-        match self.0 & TAG_MASK {
-            CLOSED => Passage::Granted(Permit::of_epoch(self.epoch())),
-            OPEN => {
-                let retry_at = self.retry_at();
-                if now.as_micros() < retry_at.as_micros() {
-                    Passage::Refused(Rejected { retry_at })
-                } else {
-                    Passage::Ask
-                }
-            }
-            _ => Passage::Ask,
+        if self.0 < OPEN {
+            return Passage::Granted(Permit::of_epoch(self.epoch()));
         }
+        let retry_at = self.retry_at();
+        if self.0 < ASK && now.as_micros() < retry_at.as_micros() {
+            return Passage::Refused(Rejected { retry_at });
+        }
+        Passage::Ask
     }
 
     /// Whether [`record`](CircuitBreaker::record) would certainly change nothing: a success on a
     /// quiet breaker, a straggler, or no verdict.
     #[inline]
     pub const fn ignores(self, permit: &Permit, verdict: Verdict) -> bool {
-        match self.0 & TAG_MASK {
-            CLOSED => {
-                let quiet_success = self.0 & 1 == 0 && matches!(verdict, Verdict::Success);
-                permit.epoch() != self.epoch()
-                    || quiet_success
-                    || matches!(verdict, Verdict::Ignored)
-            }
-            OPEN => true,
-            _ => false,
+        // Asked of every call; what follows would come to the same.
+        if self.0 == Self::quiet(permit.epoch()).0 && matches!(verdict, Verdict::Success) {
+            return true;
         }
+        if self.0 < OPEN {
+            permit.epoch() != self.epoch() || matches!(verdict, Verdict::Ignored)
+        } else {
+            self.0 < ASK
+        }
+    }
+
+    /// Closed, and nothing counted.
+    const fn quiet(epoch: u32) -> Self {
+        Self(widen(epoch) << EPOCH_SHIFT)
     }
 
     #[expect(clippy::as_conversions, reason = "the upper half of the word is dropped on purpose")]
@@ -109,7 +112,6 @@ impl Gate {
 }
 
 const TAG_MASK: u64 = 0b11 << 62;
-const CLOSED: u64 = 0;
 const OPEN: u64 = 0b01 << 62;
 const ASK: u64 = 0b10 << 62;
 const TIME_MASK: u64 = !TAG_MASK;

@@ -9,14 +9,24 @@ use crate::{Deadline, Instant, Micros, Refusal};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Starts the next attempt, or says why there is none.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn start<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) -> Action {
-        let refused = match self.launch(now, upstream) {
+        match self.launch(now, upstream) {
             Ok(attempt) => {
                 self.phase = Phase::Trying;
-                return Action::Attempt(attempt);
+                Action::Attempt(attempt)
             }
-            Err(refused) => refused,
-        };
+            Err(refused) => self.not_started(now, upstream, refused),
+        }
+    }
+
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn not_started<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        refused: Stop,
+    ) -> Action {
         if IN_FLIGHT > 1 && self.is_flying() {
             // What could not be repeated at once is no end while another attempt is under way.
             self.phase = Phase::Trying;
@@ -30,6 +40,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         Action::Finish(self.reason(refused))
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
     pub(super) fn keep_trying<U: Upstream + ?Sized>(
         &mut self,
         now: Instant,
@@ -66,6 +77,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     }
 
     /// Starts an attempt if time, target and breaker allow.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn launch<U: Upstream + ?Sized>(
         &mut self,
         now: Instant,
@@ -99,7 +111,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         }
         let mask = short_mask(slot);
         let cut_short = deadline.instant() < now.after(upstream.policy().normal_slice());
-        self.short = if cut_short { self.short | mask } else { self.short & !mask };
+        let others = if IN_FLIGHT > 1 { self.short & !mask } else { 0 };
+        self.short = others | if cut_short { mask } else { 0 };
         let id = self.started;
         if let Some(flight) = self.flights.get_mut(slot) {
             *flight = Flight { deadline, epoch: permit.epoch(), target, id };

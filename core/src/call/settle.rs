@@ -4,29 +4,47 @@ use super::{
     Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
 };
 use crate::retry::{Progress, Stop};
-use crate::{Because, Code, Instant, Outcome, Pushback, Report, Sent, Weight};
+use crate::{Because, Code, Instant, Outcome, Pushback, Report, Sent, StopReason, Weight};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn expire<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         let mut slot = 0;
         while let Some(flight) = self.flights.get(slot) {
             if flight.id != 0 && flight.deadline.is_over(now) {
-                let mut lost = Report::EXPIRED;
-                self.settle(now, upstream, slot, &mut lost);
+                self.settle(now, upstream, slot, Report::EXPIRED);
             }
             slot = slot.wrapping_add(1);
         }
     }
 
+    /// Ends the flight in `slot`, which succeeded in time, and the call with it.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    pub(super) fn succeed<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        slot: usize,
+        report: Report,
+    ) -> Next {
+        if let Some(flight) = self.flights.get_mut(slot) {
+            let ended = core::mem::replace(flight, Flight::FREE);
+            upstream.record(now, ended.target, ended.permit(), &report);
+        }
+        self.end(now, upstream, Stop::Succeeded);
+        Next::Stop(StopReason::Succeeded)
+    }
+
     /// Ends the flight in `slot`, books it, and decides what follows: why there is another attempt,
     /// if there is one.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
     pub(super) fn settle<U: Upstream + ?Sized>(
         &mut self,
         now: Instant,
         upstream: &mut U,
         slot: usize,
-        report: &mut Report,
+        mut report: Report,
     ) -> Option<Because> {
         let ended = core::mem::replace(self.flights.get_mut(slot)?, Flight::FREE);
         let too_late = ended.deadline.is_over(now);
@@ -38,14 +56,14 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         } else if too_late && self.short & short_mask(slot) != 0 {
             report.weight = Weight::CutShort;
         }
-        upstream.record(now, ended.target, ended.permit(), report);
+        upstream.record(now, ended.target, ended.permit(), &report);
         if matches!(report.weight, Weight::Transparent) {
             // It was counted when it went out.
             self.counted = self.counted.wrapping_sub(1);
             self.phase = Phase::Ready;
             return Some(Because::Transparent);
         }
-        self.decide(now, upstream, report)
+        self.decide(now, upstream, &report)
     }
 
     /// Whether it is certain that nothing was executed, and this is repeated without asking the

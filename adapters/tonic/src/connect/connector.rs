@@ -5,6 +5,9 @@
 //! tonic dials only for a call that is handed to it, while a waiting call should be handed over
 //! once, when there is a connection. So a dial is a task of its own, anybody may cause it, and its
 //! connection is parked until the channel comes for it.
+//!
+//! And it ends with those who could come: a client that is gone must not connect to a server half a
+//! minute later.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -15,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenkeel_tokio::core::{Clock, Deadline, Micros};
 use http::Uri;
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tower_service::Service;
 
 use super::link::{Dialing, Link};
@@ -56,18 +60,25 @@ where
 impl<C: Service<Uri>> Drop for Connector<C> {
     /// It goes with its channel, and before the channel's connection does.
     fn drop(&mut self) {
-        self.0.link.let_go();
+        self.0.site.link.let_go();
     }
 }
 
 impl<C: Service<Uri>> fmt::Debug for Connector<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("target", &self.0.target).finish_non_exhaustive()
+        f.debug_struct("Connector").field("target", &self.0.site.target).finish_non_exhaustive()
     }
 }
 
-/// Makes the dials of one target.
+/// Makes the dials of one target. Who has it may want the connection.
 pub(super) struct Dialer<C: Service<Uri>> {
+    site: Arc<Site<C>>,
+    /// The last dial, or its connection while that is parked.
+    task: Mutex<Option<AbortHandle>>,
+}
+
+/// What a dial needs.
+struct Site<C: Service<Uri>> {
     link: Arc<Link>,
     target: Uri,
     limit: Micros,
@@ -86,7 +97,7 @@ where
     C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
 {
     fn dial(self: Arc<Self>) {
-        if let Some(serial) = self.link.step(|schedule, now| schedule.begin(now)) {
+        if let Some(serial) = self.site.link.step(|schedule, now| schedule.begin(now)) {
             self.start(serial);
         }
     }
@@ -98,14 +109,15 @@ where
 {
     pub(super) fn new(link: Arc<Link>, inner: C, target: Uri, limit: Micros) -> Self {
         let inner = tokio::sync::Mutex::new(inner);
-        Self { link, target, limit, inner, parked: Mutex::new(None) }
+        let site = Site { link, target, limit, inner, parked: Mutex::new(None) };
+        Self { site: Arc::new(site), task: Mutex::new(None) }
     }
 
     /// The connection for a channel: as soon as there is one, or until the schedule refuses.
     async fn connection(self: Arc<Self>) -> Result<Connection<C::Response>, NotConnected> {
-        let mut states = self.link.states();
+        let mut states = self.site.link.states();
         loop {
-            match self.take_or_ask() {
+            match self.site.take_or_ask() {
                 Ok(connection) => return Ok(connection),
                 Err(Ask::Dial(serial)) => self.start(serial),
                 Err(Ask::Join) => {}
@@ -116,6 +128,40 @@ where
         }
     }
 
+    fn start(&self, serial: Serial) {
+        let dialing = Dialing { link: Arc::clone(&self.site.link), serial };
+        // Without a runtime `dialing` is dropped here, which is a failed dial.
+        let Ok(runtime) = Handle::try_current() else { return };
+        // Locked before it can end, so that the dial after it cannot be taken for the one before.
+        let mut place = self.task();
+        let task = runtime.spawn(Arc::clone(&self.site).run(dialing)).abort_handle();
+        let before = place.replace(task);
+        drop(place);
+        // It has nothing left to do, or no new one would have begun.
+        if let Some(before) = before {
+            before.abort();
+        }
+    }
+}
+
+impl<C: Service<Uri>> Dialer<C> {
+    fn task(&self) -> MutexGuard<'_, Option<AbortHandle>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Service<Uri>> Drop for Dialer<C> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task().take() {
+            task.abort();
+        }
+    }
+}
+
+impl<C> Site<C>
+where
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+{
     fn take_or_ask(&self) -> Result<Connection<C::Response>, Ask> {
         let mut parked = self.parked();
         match parked.take() {
@@ -124,14 +170,6 @@ where
                 Ok(connection)
             }
             None => Err(self.link.step(|schedule, now| schedule.ask(now))),
-        }
-    }
-
-    fn start(self: &Arc<Self>, serial: Serial) {
-        let dialing = Dialing { link: Arc::clone(&self.link), serial };
-        // Without a runtime `dialing` is dropped here, which is a failed dial.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(Arc::clone(self).run(dialing));
         }
     }
 

@@ -15,6 +15,8 @@ use evenkeel_core::Micros;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use prost::Message;
 
+use super::find;
+
 const GRPC_STATUS_DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
 /// Removes details that are not base64.
@@ -22,7 +24,7 @@ const GRPC_STATUS_DETAILS: HeaderName = HeaderName::from_static("grpc-status-det
 /// tonic 0.14 decodes them with `expect`, so without this a server could kill the task of any
 /// caller with one header. It must run on headers and on trailers, whatever the status says.
 pub(crate) fn defuse(headers: &mut HeaderMap) {
-    if headers.get(GRPC_STATUS_DETAILS).is_some_and(|value| decode(value).is_none()) {
+    if find(headers, &GRPC_STATUS_DETAILS).is_some_and(|value| decode(value).is_none()) {
         headers.remove(GRPC_STATUS_DETAILS);
     }
 }
@@ -32,7 +34,7 @@ pub(crate) fn defuse(headers: &mut HeaderMap) {
 /// What cannot be read is no wish: `None`, like no details at all. A span too long for any clock
 /// is a wish all the same, and saturates.
 pub(crate) fn retry_delay(headers: &HeaderMap) -> Option<Micros> {
-    let value = headers.get(GRPC_STATUS_DETAILS).filter(|value| value.len() <= MAX_ENCODED)?;
+    let value = find(headers, &GRPC_STATUS_DETAILS).filter(|value| value.len() <= MAX_ENCODED)?;
     let status = Status::decode(&*decode(value)?).ok()?;
     status.details.iter().filter_map(Any::retry_delay).max()
 }

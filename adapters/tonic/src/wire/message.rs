@@ -5,6 +5,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::find;
+
 const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
 /// Rewrites a message that is not UTF-8, so that a person sees its raw form.
@@ -13,7 +15,7 @@ const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 /// another failure than the policies did, and even OK would be one. It must run on headers and on
 /// trailers, whatever the status says.
 pub(crate) fn repair(headers: &mut HeaderMap) {
-    let repaired = headers.get(GRPC_MESSAGE).map(HeaderValue::as_bytes).and_then(readable);
+    let repaired = find(headers, &GRPC_MESSAGE).map(HeaderValue::as_bytes).and_then(readable);
     if let Some(repaired) = repaired {
         headers.insert(GRPC_MESSAGE, repaired);
     }

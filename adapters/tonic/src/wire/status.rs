@@ -8,6 +8,8 @@
 use evenkeel_core::{Code, Micros};
 use http::{HeaderMap, HeaderName, StatusCode};
 
+use super::find;
+
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// How the call ended, if the headers of its response say so already.
@@ -54,7 +56,7 @@ pub(crate) fn to_tonic(code: Code) -> tonic::Code {
 /// Read by tonic, so that the policies and the caller see the same code: `99` and `abc` are
 /// `UNKNOWN`, and so is `014`.
 fn written(headers: &HeaderMap) -> Option<Code> {
-    let value = headers.get(GRPC_STATUS)?;
+    let value = find(headers, &GRPC_STATUS)?;
     Some(from_tonic(tonic::Code::from_bytes(value.as_bytes())))
 }
 

@@ -11,6 +11,8 @@ use core::time::Duration;
 use evenkeel_core::Micros;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::find;
+
 /// The header's name. Built at compile time: making one from a string costs a hash per call.
 pub(crate) const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
@@ -28,7 +30,7 @@ pub(crate) enum Timeout {
 
 /// Reads the timeout of a request; of several, the first, as tonic does.
 pub(crate) fn read(headers: &HeaderMap) -> Timeout {
-    match headers.get(GRPC_TIMEOUT) {
+    match find(headers, &GRPC_TIMEOUT) {
         None => Timeout::Absent,
         Some(value) => decode(value).map_or(Timeout::Malformed, Timeout::Value),
     }

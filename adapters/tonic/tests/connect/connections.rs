@@ -74,6 +74,28 @@ async fn a_connection_being_drained_is_replaced_and_its_end_changes_nothing() {
     assert!(!connectivity.is_ready());
 }
 
+/// A dial that nobody can want any more is given up, and so is a connection that nobody can come
+/// for: the one would take 20 s, the other 5.
+#[tokio::test(start_paused = true)]
+async fn with_the_last_who_could_want_it_a_dial_ends() {
+    for mood in [Mood::Hanging, UP] {
+        let site = Site::new(mood);
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let before = tasks();
+        let (channel, connectivity) = site.channel();
+        let another = connectivity.clone();
+        connectivity.dial();
+        sleep(millis(10)).await;
+        assert_eq!(site.dials().len(), 1);
+        drop((channel, connectivity));
+        sleep(millis(10)).await;
+        assert!(tasks() > before, "one is still there who may come for it");
+        drop(another);
+        sleep(millis(10)).await;
+        assert_eq!(tasks(), before, "{mood:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_channel_ends_the_connection() {
     let site = Site::new(UP);
