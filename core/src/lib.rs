@@ -1,41 +1,4 @@
-//! Retries, deadlines, budgets and circuit breakers as pure state machines: they decide the same
-//! way on a server and on a microcontroller, and can be tested without waiting.
-//!
-//! A call is a machine with one next action. This crate says **what** and **when**; a driver does
-//! it. The whole of a driver is a loop with three arms:
-//!
-//! ```
-//! use evenkeel_core::{Action, Call, CallPolicy, Clock, Deadline, Instant, Outcome, Single};
-//!
-//! # struct MyClock(std::cell::Cell<u64>);
-//! # impl Clock for MyClock { fn now(&self) -> Instant { Instant::from_micros(self.0.get()) } }
-//! # let clock = MyClock(0.into());
-//! # let sleep_until = |at: Instant| clock.0.set(at.as_micros());
-//! # let mut replies = [Err("connection reset"), Ok("hello")].into_iter();
-//! # let mut send = |_attempt: &evenkeel_core::Attempt| replies.next().unwrap();
-//! static POLICY: CallPolicy = CallPolicy::DEFAULT;
-//! let mut upstream = Single::new(&POLICY);
-//!
-//! let mut reply = Err("not sent");
-//! let seed = 7; // for the jitter; another for each call
-//! let mut call = Call::new(POLICY.deadline(clock.now(), Deadline::NONE), seed);
-//! let reason = loop {
-//!     match call.poll(clock.now(), &mut upstream) {
-//!         Action::Attempt(attempt) => {
-//!             reply = send(&attempt); // until attempt.deadline()
-//!             let outcome = match reply {
-//!                 Ok(_) => Outcome::success(),
-//!                 Err(_) => Outcome::unavailable(),
-//!             };
-//!             call.complete(clock.now(), &mut upstream, attempt, outcome);
-//!         }
-//!         Action::WaitUntil(at) => sleep_until(at),
-//!         Action::Finish(reason) => break reason,
-//!     }
-//! };
-//! assert_eq!(reply, Ok("hello"));
-//! # assert_eq!((reason, call.attempts()), (evenkeel_core::StopReason::Succeeded, 2));
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # The picture
 //!
@@ -46,13 +9,6 @@
 //!     ▼                                                      ▼
 //!   the wire                              Upstream: policy, breakers, throttle
 //! ```
-//!
-//! # What this crate does not do
-//!
-//! It reads no clock, makes no randomness, starts no timer and sends nothing. It does not
-//! allocate, lock, log or call back. Requests, replies and errors never enter it: an attempt's end
-//! is an [`Outcome`]. It has no floats, no division on any path, and no panic that any input can
-//! reach. There is one type of instant and one of span, and no generic clock.
 //!
 //! # Laws
 //!
@@ -81,11 +37,12 @@
 //! # Map
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
-//! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier, balance →
-//! call → event`. Of the code only [`rng`] and [`presets`] are public as modules; everything else is
-//! re-exported here. [`docs::driving`] says how to write a driver, with async or without a heap.
+//! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier,
+//! balance → call → event`. Of the code only [`rng`] and [`presets`] are public as modules;
+//! everything else is re-exported here. [`docs::driving`] says how to write a driver, with async or
+//! without a heap.
 #![no_std]
-#![doc(test(attr(deny(warnings))))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
 
 #[macro_use]
 mod invalid;

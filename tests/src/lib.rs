@@ -103,8 +103,25 @@ pub struct Observability;
 
 /// The guide's examples, compiled.
 #[cfg(all(doctest, feature = "services"))]
-#[doc = include_str!("../../docs/guide.md")]
-pub struct Guide;
+pub mod guide {
+    #[doc = include_str!("../../docs/guide.md")]
+    pub struct Start;
+
+    #[doc = include_str!("../../docs/guide/breakers.md")]
+    pub struct Breakers;
+
+    #[doc = include_str!("../../docs/guide/deadlines.md")]
+    pub struct Deadlines;
+
+    #[doc = include_str!("../../docs/guide/members.md")]
+    pub struct Members;
+
+    #[doc = include_str!("../../docs/guide/retries.md")]
+    pub struct Retries;
+
+    #[doc = include_str!("../../docs/guide/streams.md")]
+    pub struct Streams;
+}
 
 /// The examples for those who come from elsewhere, compiled.
 #[cfg(all(doctest, feature = "services"))]

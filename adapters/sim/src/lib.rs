@@ -1,27 +1,4 @@
-//! Virtual time: runs a fleet of evenkeel's machines against a server model, and judges a policy
-//! before an outage does.
-//!
-//! A policy that looks careful can make an outage endless: with four attempts each, a server that
-//! works through its queue, dead requests included, does not recover above a quarter of its
-//! capacity. This crate finds out, in seconds, with the very code that ships.
-//!
-//! ```
-//! use evenkeel_sim::presets::named;
-//! use evenkeel_sim::{FaultKind, Scenario, recovery_time};
-//!
-//! // A stall of 30 s at 70 % load, a hundred clients, six and a half minutes of virtual time.
-//! let mut outage = Scenario::outage(FaultKind::Stall);
-//! # outage.fleet.arrivals = evenkeel_sim::Arrivals::Open { per_second: 70.0 };
-//! # outage.server.workers = 1;
-//! # outage.fleet.clients = 10;
-//! let ends = |preset| {
-//!     let policy = named(preset).map(|preset| preset.policy()).unwrap();
-//!     recovery_time(&outage, &policy, 11)
-//! };
-//! assert_eq!(ends("naive")?, None); // never
-//! assert!(ends("steady")?.is_some_and(|seconds| seconds < 60));
-//! # Ok::<(), evenkeel_sim::Unfit>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # The picture
 //!
@@ -32,13 +9,6 @@
 //!                  │
 //!        breakers and throttles (core), or models of what others do
 //! ```
-//!
-//! # What this crate does not do
-//!
-//! It does not know your service: capacity, service time and timeout are yours to give, and a claim
-//! that a policy recovers is void without the server model it was made with. It predicts no
-//! latencies of a healthy system. It simulates no network beyond a fixed delay, and no autoscaling.
-//! Nothing here decides: what a client does is the core's [`Call`](evenkeel_core::Call).
 //!
 //! # Laws
 //!

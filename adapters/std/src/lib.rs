@@ -1,29 +1,4 @@
-//! What threads share: the monotonic clock, breakers, keyed tables and throttles, and a driver for
-//! code without async.
-//!
-//! The machines are those of `evenkeel-core`, unchanged; this crate puts them where threads can
-//! reach them. It has no runtime and starts no thread, so that loom can exhaust it.
-//!
-//! ```
-//! use evenkeel_std::core::{CallPolicy, Clock, Deadline, Outcome};
-//! use evenkeel_std::{Shared, StdClock, call, fresh_seed};
-//!
-//! let sensor = Shared::new(CallPolicy::DEFAULT);
-//! let deadline = sensor.call_policy().deadline(StdClock.now(), Deadline::NONE);
-//! let classify = |reply: &Result<u8, std::io::Error>| match reply {
-//!     Ok(_) => Outcome::success(),
-//!     Err(_) => Outcome::unavailable(),
-//! };
-//! let seed = fresh_seed(); // another for each call, or all wait alike
-//! let reading = call(&StdClock, sensor.view(), deadline, seed, classify, |_attempt| Ok(21));
-//! assert_eq!(reading.unwrap(), 21);
-//! ```
-//!
-//! # What this crate does not do
-//!
-//! It does not decide: every rule is in the core, and a shared breaker answers exactly as the
-//! plain one would (a property test compares them). It cuts no blocking attempt off; give the
-//! attempt's deadline to whatever blocks; [`call`] shows it for a socket.
+#![doc = include_str!("../README.md")]
 //!
 //! # Map
 //!

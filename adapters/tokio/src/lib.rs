@@ -1,27 +1,4 @@
-//! Any async call under tokio: retries within a deadline, breakers, and a request budget that
-//! follows the task.
-//!
-//! ```
-//! use evenkeel_tokio::core::{CallPolicy, Clock, Deadline, Outcome};
-//! use evenkeel_tokio::{Shared, TokioClock, call};
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! let billing = Shared::new(CallPolicy::DEFAULT);
-//! let deadline = billing.call_policy().deadline(TokioClock.now(), Deadline::NONE);
-//! let classify = |reply: &Result<u32, std::io::Error>| match reply {
-//!     Ok(_) => Outcome::success(),
-//!     Err(_) => Outcome::unavailable(),
-//! };
-//! let total = call(billing.view(), deadline, classify, async |_attempt| Ok(42)).await;
-//! assert_eq!(total.unwrap(), 42);
-//! # }
-//! ```
-//!
-//! # What this crate does not do
-//!
-//! It decides nothing: the loop in `drive` has the core's three arms and no other `if`. It knows
-//! no protocol; for gRPC use `evenkeel-tonic`. It spawns no task of its own.
+#![doc = include_str!("../README.md")]
 //!
 //! # Map
 //!

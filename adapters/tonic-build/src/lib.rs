@@ -1,29 +1,6 @@
-//! Generates tonic clients and servers together with the method table that `evenkeel-tonic` asks
-//! what a method streams and whether it may be repeated.
+#![doc = include_str!("../README.md")]
 //!
-//! The whole `build.rs`, with `evenkeel-tonic-build` under `[build-dependencies]`. No `protoc` is
-//! needed: the `.proto` files are compiled by [protox], a compiler written in Rust.
-//!
-//! ```no_run
-//! fn main() -> std::io::Result<()> {
-//!     evenkeel_tonic_build::configure().compile(&["proto/payments.proto"], &["proto"])
-//! }
-//! ```
-//!
-//! With this `proto/payments.proto`
-//!
-//! ```proto
-//! syntax = "proto3";
-//! package payments.v1;
-//!
-//! service Payments {
-//!   rpc GetQuote(QuoteRequest) returns (Quote) { option idempotency_level = NO_SIDE_EFFECTS; }
-//!   rpc Charge(ChargeRequest) returns (Receipt);
-//! }
-//! ```
-//!
-//! the file that `tonic::include_proto!` brings into a program has one item more than tonic would
-//! write, `METHODS`:
+//! # What is written
 //!
 //! ```
 //! pub mod pb {
@@ -61,14 +38,6 @@
 //! | a build that drives `prost_build` itself | [`WithMethods`] around its service generator |
 //! | a build you cannot change, but its descriptor set | [`write_method_table`] |
 //! | descriptor bytes in the running program | `evenkeel_tonic::MethodTable::from_descriptor_bytes` |
-//!
-//! # What it does not do
-//!
-//! It reads `idempotency_level`, which is part of protobuf, and no custom option: `google.api.http`
-//! verbs say nothing here. Generated code names `::evenkeel_tonic`, so the crate that includes it
-//! depends on `evenkeel-tonic`.
-//!
-//! [protox]: https://docs.rs/protox
 
 extern crate alloc;
 

@@ -226,7 +226,10 @@ impl Error for DeadlinePassed {
 
 impl fmt::Display for NoHealthyTargets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no healthy target among {}", self.targets.join(", "))
+        match &*self.targets {
+            [] => f.write_str("no target: the pool has no members"),
+            targets => write!(f, "no healthy target among {}", targets.join(", ")),
+        }
     }
 }
 

@@ -1,28 +1,4 @@
-//! One service under unchanged generated tonic clients: deadlines that cover retries, a request
-//! budget, wait-for-ready, safe retries, a circuit breaker for each target and method, and a pool of
-//! health-checked targets below it where there are several.
-//!
-//! ```
-//! use core::time::Duration;
-//!
-//! use evenkeel_tonic::Resilient;
-//! use evenkeel_tonic::core::{BreakerPolicy, RetryPolicy};
-//! use tonic::transport::Endpoint;
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let channel = Endpoint::from_static("http://127.0.0.1:50051").connect_lazy();
-//! let channel = Resilient::builder()
-//!     .timeout(Duration::from_secs(2))?
-//!     .retry(RetryPolicy::DEFAULT)
-//!     .breaker(BreakerPolicy::DEFAULT)
-//!     .build(channel)?;
-//! // OrdersClient::new(channel), as always.
-//! # let _ = channel;
-//! # Ok(()) }
-//! ```
-//!
-//! Over several targets, and with health checks, it is a [`Kit`]; [`kit`] begins with one.
+#![doc = include_str!("../README.md")]
 //!
 //! # The picture
 //!
@@ -36,44 +12,21 @@
 //!   unary: held until its status is known     stream: watched to its last frame
 //! ```
 //!
-//! On the server, [`OpenBudgetLayer`] turns the incoming `grpc-timeout` into the budget of the
-//! handler's task, so that calls it makes are trimmed without a line of code.
-//!
 //! # Why one service and not five layers
 //!
 //! Deadline, wait flag and request copy are shared; the breaker must hear of the deadline's verdict;
 //! a restarted stream needs the retry loop's state. Stacked layers also cost a box each.
 //!
-//! # What was it: the breaker or the backend?
-//!
-//! Errors are ordinary statuses. [`cause`] finds the typed reason in their source chain:
-//! [`CircuitOpen`], [`NoHealthyTargets`], [`BudgetExhausted`], [`DeadlinePassed`], [`Closed`],
-//! [`TransportError`] (with how far the request got), and [`Stopped`], which says why there was no
-//! further attempt.
-//!
-//! # What this crate does not do
-//!
-//! It decides nothing: each step asks the core. Without a [`MethodTable`] it cannot know that a
-//! response is unary, nor tell a request stream of one message from a unary request; both are then
-//! treated as gRPC A6 would, committed at the response headers.
-//!
 //! # Map
 //!
 //! `service` and `incoming` (what is settled before the first attempt), `future` (the healthy call,
 //! without a box), `drive` (the loop after a first failure), `flow` (the machine and what was said
-//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`, `request`, `held`, `stream`, `messages`
-//! (bodies), `settings` and `builder` (by calls, by a settings file, by a service config), `upstream`
-//! (the core's view), `transport` and `wire` (what the wire says), [`connect`] (dialling),
-//! [`target`] (how one is written down), [`pool`] (which there are, and whose turn it is),
-//! [`health`] (which are well), [`kit`] (all of it together), `server` (the layer), `observe` (what
-//! is told of calls).
-//!
-//! # Features
-//!
-//! None is on. `tls-ring` or `tls-aws-lc` brings TLS; without one a pool must be told
-//! [`insecure`](PoolBuilder::insecure). `tls-native-roots` and `tls-webpki-roots` say whom it trusts
-//! where no authority is named. `toml` and `json` read settings files and service configs. `otel`
-//! brings metrics over OpenTelemetry, and its trace context on each attempt.
+//! last), `attempt` (one attempt on the wire), `hedge` (several of them at once), `reading`,
+//! `request`, `held`, `stream`, `messages` (bodies), `settings` and `builder` (by calls, by a
+//! settings file, by a service config), `upstream` (the core's view), `transport` and `wire` (what
+//! the wire says), [`connect`] (dialling), [`target`] (how one is written down), [`pool`] (which
+//! there are, and whose turn it is), [`health`] (which are well), [`kit`] (all of it together),
+//! `server` (the layer), `observe` (what is told of calls).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 

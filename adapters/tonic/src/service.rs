@@ -152,7 +152,9 @@ impl<S> Resilient<S> {
             if warned.first(Warning::Stacked) {
                 tracing::warn!(
                     target: "evenkeel",
-                    "a resilient service is stacked on another: the inner one stands down",
+                    upstream = &*self.settings.target,
+                    "a resilient service is stacked on another: the inner one stands down; \
+                     take one of them out",
                 );
             }
             return true;
@@ -163,7 +165,9 @@ impl<S> Resilient<S> {
         {
             tracing::warn!(
                 target: "evenkeel",
-                "something above this client retries too: attempts multiply",
+                upstream = &*self.settings.target,
+                "something above this client retries too, and attempts multiply; keep one retry \
+                 loop",
             );
         }
         false

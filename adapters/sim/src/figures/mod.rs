@@ -25,9 +25,11 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The SVG as a file of its own, with its colours in it.
+    /// The SVG as a file of its own, with its colours in it, and a ground: whoever shows it may be
+    /// dark where the reader's machine is light.
     pub fn standalone(&self) -> String {
-        self.svg.replacen('>', &format!("><style>{STYLE}</style>"), 1)
+        let style = format!("><style>{STYLE}svg{{background:var(--ground)}}</style>");
+        self.svg.replacen('>', &style, 1)
     }
 }
 

@@ -84,7 +84,9 @@ pub enum DialError {
 impl fmt::Display for DialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Abandoned => f.write_str("dial abandoned"),
+            Self::Abandoned => {
+                f.write_str("dial abandoned: its connector panicked, or tokio's runtime is gone")
+            }
             Self::Connector(_) => f.write_str("dial failed"),
             Self::LostEarly { after } => write!(f, "connection lost after {after}"),
             Self::TimedOut { limit } => write!(f, "no connection within {limit}"),

@@ -56,7 +56,10 @@ impl HealthChecker {
     /// Outside a tokio runtime, which is where it would put its tasks.
     pub fn start(&self) {
         if !self.registry().start(&self.0.shared, Handle::current()) {
-            tracing::warn!(target: "evenkeel", "a health checker was started that runs already");
+            tracing::warn!(
+                target: "evenkeel",
+                "a health checker was started that runs already: the second start is ignored",
+            );
         }
     }
 

@@ -61,9 +61,19 @@ pub enum DescriptorError {
 impl fmt::Display for DescriptorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => write!(f, "no file in the descriptor set"),
-            Self::Malformed(_) => write!(f, "not a file descriptor set"),
-            Self::Name(path) => write!(f, "no path of a method: {path:?}"),
+            Self::Empty => f.write_str(
+                "no file in the descriptor set: it is empty, or another message than a \
+                 FileDescriptorSet; write it with protoc --descriptor_set_out",
+            ),
+            Self::Malformed(_) => f.write_str(
+                "the bytes are no FileDescriptorSet, or were cut off; write it with protoc \
+                 --descriptor_set_out",
+            ),
+            Self::Name(path) => write!(
+                f,
+                "the descriptor set has a method {path:?}: must be \"/package.Service/Method\" of \
+                 protobuf identifiers",
+            ),
         }
     }
 }

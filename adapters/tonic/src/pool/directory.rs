@@ -97,7 +97,11 @@ impl<S> Directory<S> {
         for target in targets {
             if seen.len() >= MOST_MEMBERS {
                 let used = MOST_MEMBERS;
-                tracing::warn!(target: "evenkeel", used, "too many targets; the rest is not used");
+                tracing::warn!(
+                    target: "evenkeel",
+                    used,
+                    "a pool was given more targets than it takes; the others are not used",
+                );
                 break;
             }
             if seen.insert(target.clone()) {

@@ -1,0 +1,173 @@
+//! Every command that a page shows is one that there is: packages, examples, test targets, parts of
+//! the scripts, commands and options of `evenkeel`, files.
+//!
+//! Whether it does what the page says is for the scripts that run it; this finds what was renamed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_command_on_a_page_exists() {
+    let mut seen = 0;
+    for page in pages(&root()) {
+        let text = fs::read_to_string(&page).unwrap();
+        for command in commands(&text) {
+            seen += 1;
+            if let Err(why) = check(&command) {
+                panic!("{} shows `{command}`: {why}", page.display());
+            }
+        }
+    }
+    assert!(seen > 40, "only {seen} commands were found");
+}
+
+/// What a page tells to run: lines of blocks for the shell or of plain text, and inline code.
+fn commands(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, part) in page.split("```").enumerate() {
+        if number % 2 == 0 {
+            let spans = part.split('`').skip(1).step_by(2);
+            found.extend(spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")));
+        } else if let Some(block) = shell_or_text(part) {
+            let whole = block.replace("\\\n", " ");
+            let plain = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
+            found.extend(whole.lines().map(plain));
+        }
+    }
+    let known = ["cargo", "evenkeel", "tests/run", "./tests/run", "tests/deep", "docs/generate"];
+    let is_command = |line: &String| {
+        let mut words = line.split(' ');
+        words.next().is_some_and(|first| known.contains(&first) || first == "cd")
+            && (words.next().is_some() || line.starts_with('.') || line.contains('/'))
+    };
+    found.into_iter().filter(is_command).collect()
+}
+
+/// What is in a block of one of the two kinds that commands are shown in.
+fn shell_or_text(block: &str) -> Option<&str> {
+    block.strip_prefix("sh\n").or_else(|| block.strip_prefix("text\n"))
+}
+
+fn check(command: &str) -> Result<(), String> {
+    let (command, folder) =
+        match command.strip_prefix("cd ").and_then(|rest| rest.split_once(" && ")) {
+            Some((folder, command)) => (command, root().join(folder)),
+            None => (command, root()),
+        };
+    exists(&folder)?;
+    let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    match words[0] {
+        "cargo" => check_cargo(&words, &folder),
+        "evenkeel" => check_evenkeel(&words),
+        "cd" => exists(&root().join(words.get(1).copied().unwrap_or_default())),
+        script => check_parts(script.trim_start_matches("./"), &words[1..]),
+    }
+}
+
+/// Packages, and the examples and test targets in them.
+fn check_cargo(words: &[&str], folder: &Path) -> Result<(), String> {
+    let ours = words.split(|word| *word == "--").next().unwrap_or_default();
+    let after = |option: &str| {
+        let at = ours.iter().position(|word| *word == option)?;
+        ours.get(at + 1).copied().filter(|name| !is_placeholder(name))
+    };
+    if let Some(path) = after("--path").or_else(|| after("--manifest-path")) {
+        exists(&folder.join(path))?;
+    }
+    let packages = packages();
+    if let Some(name) = after("-p")
+        && !packages.iter().any(|(package, _)| package == name)
+    {
+        return Err(format!("no package is called {name}"));
+    }
+    for (option, place) in [("--example", "examples"), ("--test", "tests"), ("--bin", "src/bin")] {
+        let Some(name) = after(option) else { continue };
+        let of = after("-p");
+        let inside = packages.iter().filter(|(package, _)| of.is_none_or(|of| of == package));
+        let mut files = inside.map(|(_, folder)| folder.join(place));
+        let is_there = |folder: PathBuf| {
+            folder.join(format!("{name}.rs")).exists() || folder.join(name).join("main.rs").exists()
+        };
+        if !files.any(is_there) && !name.contains('*') {
+            return Err(format!("there is no {option} {name}"));
+        }
+    }
+    if words.contains(&"evenkeel-sim") && words.get(1) == Some(&"run") {
+        let given = words.iter().skip_while(|word| **word != "--").skip(1);
+        let given: Vec<&str> = [&"evenkeel"].into_iter().chain(given).copied().collect();
+        return check_evenkeel(&given);
+    }
+    Ok(())
+}
+
+/// A command of `evenkeel`, and its options, which are fields of what it reads.
+fn check_evenkeel(words: &[&str]) -> Result<(), String> {
+    let Some(command) = words.get(1).filter(|word| !word.starts_with('-')) else { return Ok(()) };
+    let folder = root().join("adapters/sim/src/command");
+    let file = folder.join(format!("{command}.rs"));
+    let file = if file.exists() { file } else { folder.join(command).join("mod.rs") };
+    let source = fs::read_to_string(file).map_err(|_| format!("evenkeel has no {command}"))?;
+    for option in words.iter().filter_map(|word| word.strip_prefix("--")) {
+        let field = format!(" {}:", option.replace('-', "_"));
+        let named = format!("\"{option}\"");
+        if !source.contains(&field) && !source.contains(&named) && option != "help" {
+            return Err(format!("evenkeel {command} has no option --{option}"));
+        }
+    }
+    Ok(())
+}
+
+/// A script, and those of its parts that are named.
+fn check_parts(script: &str, parts: &[&str]) -> Result<(), String> {
+    let source =
+        fs::read_to_string(root().join(script)).map_err(|_| "no such script".to_owned())?;
+    for part in parts.iter().filter(|part| !part.starts_with('-') && !is_placeholder(part)) {
+        let defined = [format!("part_{part}()"), format!("write_{part}()")];
+        if !defined.iter().any(|function| source.contains(function)) {
+            return Err(format!("{script} has no part {part}"));
+        }
+    }
+    Ok(())
+}
+
+/// `NAME`, for the reader to fill in.
+fn is_placeholder(word: &str) -> bool {
+    word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
+}
+
+fn exists(path: &Path) -> Result<(), String> {
+    if path.exists() { Ok(()) } else { Err(format!("{} is not there", path.display())) }
+}
+
+/// The name of each package and its folder.
+fn packages() -> Vec<(String, PathBuf)> {
+    let manifests = files(&root(), |name| name == "Cargo.toml");
+    let named = manifests.into_iter().filter_map(|manifest| {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let name = text.lines().find_map(|line| line.strip_prefix("name = \""))?;
+        Some((name.trim_end_matches('"').to_owned(), manifest.parent()?.to_owned()))
+    });
+    named.collect()
+}
+
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    files(folder, |name| name.ends_with(".md"))
+}
+
+fn files(folder: &Path, wanted: fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && name != "target" && !name.starts_with('.') && name != "node_modules" {
+            found.extend(files(&path, wanted));
+        } else if wanted(name) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}

@@ -1,0 +1,228 @@
+//! This file knows the errors a caller of a gRPC client can find in a status, made by real calls.
+
+use core::error::Error;
+use core::time::Duration;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use evenkeel_core::{BreakerPolicy, BudgetPolicy, Consecutive, Micros, RetryPolicy};
+use evenkeel_tests::pb::METHODS;
+use evenkeel_tests::{Network, Peer, RawClient, Reason, Reply, Stub};
+use evenkeel_tokio::{Budget, with_budget};
+use evenkeel_tonic::connect::{self, DialError, NotConnected};
+use evenkeel_tonic::health::HealthChecker;
+use evenkeel_tonic::{
+    BudgetExhausted, Builder, CircuitOpen, Closed, DeadlinePassed, Factory, Kit, NoHealthyTargets,
+    Pool, Resilient, Stopped, TransportError, cause,
+};
+use http_body_util::Full;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tonic::transport::Channel;
+use tonic::{ConnectError, Status};
+
+use crate::Row;
+
+const ECHO: &str = "/lab.v1.Lab/Echo";
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) async fn rows() -> Vec<Row> {
+    let mut rows = local().await;
+    rows.extend(pooled().await);
+    rows.extend(transport().await);
+    rows.extend(connecting().await);
+    rows.extend(health().await);
+    rows
+}
+
+fn orders() -> Builder {
+    Resilient::builder().target("orders").methods(&METHODS)
+}
+
+async fn fails(service: Resilient<Stub>) -> Status {
+    RawClient::of(ECHO, service).unary("ping").await.unwrap_err()
+}
+
+fn said<E: Error + 'static>(status: &Status) -> String {
+    cause::<E>(status).unwrap_or_else(|| panic!("what is in {status:?}?")).to_string()
+}
+
+async fn local() -> Vec<Row> {
+    let busy = || Reply::status(Status::unavailable("busy"));
+    let stopped = orders().retry(RetryPolicy::DEFAULT).build(Stub::new([busy()])).unwrap();
+    let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
+    let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
+    fails(open.clone()).await;
+    let hangs = orders().timeout(SECOND).unwrap().build(Stub::new([Reply::hang()])).unwrap();
+    let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
+    tokio::time::sleep(SECOND * 16 / 5).await;
+    let refused = orders().build(Stub::new([busy()])).unwrap();
+    let refused = with_budget(Some(spent), fails(refused)).await;
+    vec![
+        Row::new(
+            "Stopped",
+            said::<Stopped>(&fails(stopped).await),
+            "the status is the last attempt's own; the reason says why there was no other, and has \
+             a row of its own below",
+        ),
+        Row::new(
+            "CircuitOpen",
+            said::<CircuitOpen>(&fails(open).await),
+            "nothing was sent. `retry_at` says when to come back, `last` what the server said \
+             before; look at the server, not at the breaker",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&fails(hangs).await),
+            "the time was too short or the server too slow: compare with the method's usual times, \
+             and with `attempts`",
+        ),
+        Row::new(
+            "BudgetExhausted",
+            said::<BudgetExhausted>(&refused),
+            "nothing was sent: what came before in this request used its time up. Look there, or \
+             keep a reserve (`budget.reserve_for_next`)",
+        ),
+    ]
+}
+
+async fn pooled() -> Vec<Row> {
+    let net = Network::new();
+    let members = || Pool::builder().insecure().connector(net.dialer()).target("a:50051").unwrap();
+    let client = orders().build_pool(members()).unwrap();
+    client.pool().unwrap().set_targets([]);
+    let call = async |service| RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    let nobody = call(client.clone()).await;
+    let unchecked = Kit::builder("orders").pool(members()).calls(orders()).health(|health| health);
+    let unwell = call(unchecked.build().unwrap().channel()).await;
+    client.pool().unwrap().close(SECOND).await;
+    let closed = call(client).await;
+    let factory = Factory::builder().upstream(Kit::builder("orders").pool(members()));
+    let unknown = factory.build().unwrap().channel("order").unwrap_err();
+    vec![
+        Row::new(
+            "NoHealthyTargets",
+            said::<NoHealthyTargets>(&unwell),
+            "a health check says no, or has not answered yet: wait with `wait_until_ready` when \
+             you start, look at the members otherwise",
+        ),
+        Row::new(
+            "NoHealthyTargets",
+            said::<NoHealthyTargets>(&nobody),
+            "whoever names the members named none: a discovery, a DNS answer, `set_targets`",
+        ),
+        Row::new("Closed", said::<Closed>(&closed), "somebody closed this client; build another"),
+        Row::new("UnknownUpstream", unknown, "a typing error, or an upstream that was not added"),
+    ]
+}
+
+async fn transport() -> Vec<Row> {
+    let net = Network::new();
+    let _peer = Peer::new([Reply::hang().reset(Reason::REFUSED_STREAM)]).listen(&net, "a");
+    let service = orders().build(net.channel("a")).unwrap();
+    let reset = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    let refused = ConnectError(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+    let of = "TransportError";
+    vec![
+        Row::new(
+            of,
+            TransportError::before_headers(refused),
+            "nothing was sent; its source is the dial. It is retried for any method",
+        ),
+        Row::new(
+            of,
+            said::<TransportError>(&reset),
+            "nothing was executed: with retries it is repeated once by itself. The server is at a \
+             limit, or shutting down",
+        ),
+        Row::new(
+            of,
+            TransportError::before_headers(closing().await),
+            "nothing was executed: with retries it is repeated by itself, on another connection",
+        ),
+        Row::new(
+            of,
+            TransportError::in_body(io::Error::from(io::ErrorKind::ConnectionReset)),
+            "nobody knows: repeated only for methods that may be executed twice",
+        ),
+    ]
+}
+
+/// A request that was still in the queue of a connection that went away.
+async fn closing() -> hyper::Error {
+    let (near, _far) = tokio::io::duplex(1 << 16);
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(near));
+    let (mut sender, connection) = handshake.await.unwrap();
+    drop(connection);
+    sender.send_request(http::Request::new(Full::<Bytes>::default())).await.unwrap_err()
+}
+
+async fn connecting() -> Vec<Row> {
+    let net = Network::new();
+    let pool = Pool::builder().insecure().connector(net.dialer()).target("a:50051").unwrap();
+    let service = orders().build_pool(pool).unwrap();
+    let status = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    let refused = NotConnected::of(&status).expect("a dial that failed");
+    // The pause is spread; nothing else of it is another each time.
+    let text = refused.to_string();
+    let (words, _) = text.split_once(" in ").expect("when the next dial is");
+    let io = io::Error::from(io::ErrorKind::ConnectionRefused);
+    vec![
+        Row::new(
+            "NotConnected",
+            format!("{words} in 1.00s"),
+            "nothing was sent; how the last dial ended is its source. `wait_for_ready` waits \
+             for the next one in place of failing",
+        ),
+        Row::new(
+            "DialError::Connector",
+            DialError::Connector(Arc::new(io)),
+            "its source is the connector's own error: an address, a port, a certificate",
+        ),
+        Row::new(
+            "DialError::TimedOut",
+            DialError::TimedOut { limit: Micros::from_millis(20_000) },
+            "nobody answered: a firewall, a wrong address, or `channel.connect_timeout` is short",
+        ),
+        Row::new(
+            "DialError::LostEarly",
+            DialError::LostEarly { after: Micros::from_millis(30) },
+            "it accepts and hangs up: not a gRPC server, TLS on one side only, or a proxy without \
+             a server behind it",
+        ),
+        Row::new(
+            "DialError::Abandoned",
+            DialError::Abandoned,
+            "a connector of yours panicked, or the runtime it was made in is gone: keep the \
+             runtime as long as its clients",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            connect::DeadlinePassed,
+            "a waiting call never got a connection: look at the dial's own error, or at the deadline",
+        ),
+    ]
+}
+
+async fn health() -> Vec<Row> {
+    let no_channel = |_: &str| -> Result<Channel, Status> { Err(Status::unavailable("none")) };
+    let checker = HealthChecker::builder(no_channel).build();
+    let unknown = checker.is_healthy("orders:50051").unwrap_err();
+    let failing = HealthChecker::builder(no_channel)
+        .targets(["orders:50051"])
+        .fail_fast_callback()
+        .on_status_change(|_, _| Err::<(), _>("no"));
+    let failed = failing.build().check_health("orders:50051").await.unwrap_err();
+    vec![
+        Row::new(
+            "NothingRuns",
+            unknown,
+            "start the checker, or do not ask it; said once in the log as well",
+        ),
+        Row::new(
+            "CallbackFailed",
+            failed,
+            "your callback returned an error or panicked, which is the source; the verdict stands",
+        ),
+    ]
+}
