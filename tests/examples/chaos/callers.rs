@@ -1,9 +1,9 @@
 //! This file knows the callers: what they ask, how long they wait, and how each call ended.
 
 use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_core::{Random, SmallRng};
 use evenkeel_tests::pb::Msg;
