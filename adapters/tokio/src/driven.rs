@@ -6,9 +6,10 @@ use crate::TokioClock;
 
 /// A [`Call`] with the upstream it runs against and tokio's clock; cancelled when dropped.
 ///
-/// For adapters that need more than [`call`]: it is the loop's three arms as methods. A drop is no
-/// verdict, whatever it was dropped for; an adapter that runs code which may panic catches the
-/// panic and completes the attempt with `UNKNOWN`, as [`call`] does.
+/// For adapters that need more than [`call`](crate::call()): it is the loop's three arms as
+/// methods. A drop is no verdict, whatever it was dropped for; an adapter that runs code which may
+/// panic catches the panic and completes the attempt with `UNKNOWN`, as [`call`](crate::call())
+/// does.
 #[derive(Debug)]
 pub struct Driven<U: Upstream, const IN_FLIGHT: usize = 1> {
     call: Call<IN_FLIGHT>,
