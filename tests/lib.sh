@@ -147,7 +147,7 @@ tests() {
         echo "   ok      $title: $good tests"
     else
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
-        grep -v '^test result: ok\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
+        grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
     fi
 }
 

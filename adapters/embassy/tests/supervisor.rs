@@ -123,7 +123,7 @@ fn f37_the_hours_a_session_lasted_are_not_in_the_window() {
     assert!(dials.borrow().len() > 3, "and is used: {dials:?}");
 }
 
-/// PicoMQTT #74: a fixed period, or no jitter at the cap, brought a fleet back as one pulse.
+/// `PicoMQTT` #74: a fixed period, or no jitter at the cap, brought a fleet back as one pulse.
 #[test]
 fn f137_at_the_cap_a_fleet_is_still_spread() {
     let mut buckets = [0u32; 600];

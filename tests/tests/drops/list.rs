@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where each is dropped at every poll: a test of that name.
-const DROPPED: [(&str, &str); 23] = [
+const DROPPED: [(&str, &str); 24] = [
     // tokio
+    ("Driving", "a_trial_that_is_dropped_gives_its_place_back"),
     ("SleepUntil", "a_sleep_dropped_anywhere_holds_nothing"),
     ("WithBudget", "a_scope_dropped_anywhere_is_left"),
     ("call", "a_trial_that_is_dropped_gives_its_place_back"),
