@@ -31,7 +31,7 @@ const DROPPED: [(&str, &str); 24] = [
     ("check_health", "a_one_shot_check_dropped_anywhere_leaves_no_channel_and_no_verdict"),
     ("close", "a_kit_whose_close_is_dropped_anywhere_is_closed"),
     ("stop", "a_stop_dropped_anywhere_has_stopped_once_it_was_polled"),
-    ("wait", "a_wait_dropped_anywhere_leaves_nothing_behind"),
+    ("wait", "f133_a_wait_dropped_anywhere_leaves_nothing_behind"),
     ("wait_until_ready", "a_kit_waited_for_and_dropped_anywhere_holds_nothing"),
 ];
 
