@@ -5,8 +5,7 @@ mod walk;
 use core::time::Duration;
 
 use evenkeel_core::{
-    Backoff, Dial, Escalation, Instant, Jitter, Micros, Reconnect, ReconnectAction,
-    ReconnectPolicy, Rung, checked,
+    Backoff, Instant, Jitter, Micros, Reconnect, ReconnectAction, ReconnectPolicy, Rung, checked,
 };
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::on_random;

@@ -1,13 +1,9 @@
 //! This file knows the walks: everything that can happen to a link, and what is seen of it.
 
-use core::time::Duration;
-
 use evenkeel_core::{
-    Backoff, Dial, Escalation, Instant, Jitter, Micros, Reconnect, ReconnectAction,
-    ReconnectPolicy, Rung, checked,
+    Dial, Escalation, Instant, Micros, Reconnect, ReconnectAction, ReconnectPolicy,
 };
 use evenkeel_tests::ensure;
-use evenkeel_tests::model::on_random;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
