@@ -79,7 +79,7 @@ pub use breaker::{
     Transition,
 };
 pub use budget::{BudgetExhausted, BudgetPolicy, DeadlineBudget};
-pub use call::{Action, Attempt, Call, CallPolicy, Keyed, Next, Single, Upstream};
+pub use call::{Action, Attempt, AttemptInfo, Call, CallPolicy, Keyed, Next, Single, Upstream};
 pub use code::{Code, CodeSet};
 pub use event::Event;
 pub use health::{Answer, Health, HealthChange, HealthPolicy, HealthWatch, Unimplemented};

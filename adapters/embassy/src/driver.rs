@@ -84,7 +84,7 @@ pub async fn drive<X: Exchange>(
     loop {
         match driven.poll() {
             Action::Attempt(next) => {
-                let reply = until(next.deadline(), exchange.attempt((&next).into())).await;
+                let reply = until(next.deadline(), exchange.attempt(next.info())).await;
                 // Read once, so that ledger and machine agree on what came too late.
                 let now = EmbassyClock.now();
                 let outcome = match reply {

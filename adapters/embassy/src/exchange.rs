@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use evenkeel_core::{Attempt, Deadline, Event, Instant, Micros, Outcome, Target};
+use evenkeel_core::{AttemptInfo, Event, Micros, Outcome};
 
 /// The longest that [`Exchange::close`] is waited for.
 pub const CLOSE_LIMIT: Micros = Micros::from_millis(100);
@@ -35,54 +35,6 @@ pub trait Exchange {
 
     /// Is told what the core decided; for metrics. Does nothing unless overridden.
     fn happened(&mut self, _event: Event) {}
-}
-
-/// An attempt, as a copy that its future may keep.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct AttemptInfo {
-    deadline: Deadline,
-    started: Instant,
-    number: u16,
-    target: Target,
-}
-
-impl AttemptInfo {
-    /// Where it goes.
-    pub const fn target(&self) -> Target {
-        self.target
-    }
-
-    /// From when on its answer is too late; its future is dropped then.
-    pub const fn deadline(&self) -> Deadline {
-        self.deadline
-    }
-
-    /// 1 for the first attempt. A transparent repetition keeps the number of what it repeats.
-    pub const fn number(&self) -> u16 {
-        self.number
-    }
-
-    /// How many attempts of the call came before.
-    pub const fn previous(&self) -> u16 {
-        self.number.saturating_sub(1)
-    }
-
-    /// When it was started.
-    pub const fn started(&self) -> Instant {
-        self.started
-    }
-}
-
-impl From<&Attempt> for AttemptInfo {
-    fn from(attempt: &Attempt) -> Self {
-        Self {
-            deadline: attempt.deadline(),
-            started: attempt.started(),
-            number: attempt.number(),
-            target: attempt.target(),
-        }
-    }
 }
 
 /// A closure and a classifier, with nothing to close.

@@ -10,6 +10,7 @@
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_core as core;
+pub use evenkeel_core::AttemptInfo;
 
 mod clock;
 mod driver;
@@ -24,7 +25,7 @@ mod watchdog;
 pub use clock::{EmbassyClock, SleepUntil, micros_of, sleep_until, ticks_of, until};
 pub use driver::{call, call_with, drive};
 pub use error::Error;
-pub use exchange::{AttemptInfo, CLOSE_LIMIT, Exchange};
+pub use exchange::{CLOSE_LIMIT, Exchange};
 pub use peers::{Peers, Tokens, View};
 #[cfg(feature = "rand-core-06")]
 pub use random::RandCore06;

@@ -158,7 +158,7 @@ where
     /// deadline.
     #[inline(always)]
     fn fly(mut self: Pin<&mut Self>, attempt: &Attempt, cx: &mut Context<'_>) -> Poll<Ended<T, E>> {
-        let info = AttemptInfo::from(attempt);
+        let info = attempt.info();
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let mut this = self.as_mut().project();
             if this.running.is_none() {

@@ -74,7 +74,7 @@ where
     loop {
         let mut until_at = match driven.poll() {
             Action::Attempt(next) => {
-                let info = AttemptInfo::from(&next);
+                let info = next.info();
                 flights.push((next, Box::pin(until(info.deadline(), caught(run(info))))));
                 continue;
             }

@@ -3,17 +3,17 @@
 //! # Map
 //!
 //! `clock` (the only file that reads time), `driver` (how a call begins), `drive` (the loop),
-//! `driven` (its three arms, for other adapters too), `hedged` (several attempts at once), `attempt`
-//! (what an attempt's future is told), `budget` (the task-local and its helpers).
+//! `driven` (its three arms, for other adapters too), `hedged` (several attempts at once),
+//! `budget` (the task-local and its helpers).
 #![doc(test(attr(deny(warnings))))]
 
 pub use evenkeel_std::core;
+pub use evenkeel_std::core::AttemptInfo;
 pub use evenkeel_std::{
     AnyRule, Error, Handle, Ledger, Lookup, Shared, SharedBreaker, SharedTable, SharedThrottle,
     View, fresh_seed,
 };
 
-mod attempt;
 mod budget;
 mod clock;
 mod drive;
@@ -21,7 +21,6 @@ mod driven;
 mod driver;
 mod hedged;
 
-pub use attempt::AttemptInfo;
 pub use budget::{
     Budget, BudgetExt, RequestBudget, SharedBudget, WithBudget, current_budget, in_budget, spawn,
     trim, with_budget,

@@ -25,12 +25,57 @@ pub enum Action {
 /// ```compile_fail
 /// use evenkeel_core::Attempt;
 ///
-/// let forged = Attempt { id: 1 };
+/// let forged = Attempt(todo!());
 /// ```
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "an attempt that is not completed is waited for until its deadline"]
-pub struct Attempt {
+pub struct Attempt(pub(super) AttemptInfo);
+
+impl Attempt {
+    /// All there is to know of it, as a copy that the attempt's future may keep.
+    pub const fn info(&self) -> AttemptInfo {
+        self.0
+    }
+
+    /// As [`AttemptInfo::target`].
+    pub const fn target(&self) -> Target {
+        self.0.target
+    }
+
+    /// As [`AttemptInfo::deadline`].
+    pub const fn deadline(&self) -> Deadline {
+        self.0.deadline
+    }
+
+    /// As [`AttemptInfo::number`].
+    pub const fn number(&self) -> u16 {
+        self.0.number
+    }
+
+    /// As [`AttemptInfo::previous`].
+    pub const fn previous(&self) -> u16 {
+        self.0.previous()
+    }
+
+    /// As [`AttemptInfo::started`].
+    pub const fn started(&self) -> Instant {
+        self.0.started
+    }
+
+    pub(super) const fn id(&self) -> u16 {
+        self.0.id
+    }
+}
+
+/// What there is to know of an attempt; it completes nothing, and may be copied.
+///
+/// The [`Attempt`] itself is used once and stays with the driver. Lent to an attempt's future it
+/// would tie it to a lifetime, and rustc then takes no future with a reference in it for `Send`: a
+/// call could not borrow a client and run on a runtime with several threads.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AttemptInfo {
     pub(super) deadline: Deadline,
     pub(super) started: Instant,
     /// Tells the attempts of one call apart, transparent ones included.
@@ -39,13 +84,14 @@ pub struct Attempt {
     pub(super) target: Target,
 }
 
-impl Attempt {
+impl AttemptInfo {
     /// Where it goes.
     pub const fn target(&self) -> Target {
         self.target
     }
 
-    /// From when on its answer is too late. Never later than the call's deadline.
+    /// From when on its answer is too late, and its future may be dropped. Never later than the
+    /// call's deadline.
     pub const fn deadline(&self) -> Deadline {
         self.deadline
     }

@@ -1,8 +1,8 @@
 //! This file knows when an attempt goes out: the next one, or one more beside those under way.
 
 use super::{
-    Action, Attempt, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, Phase, Upstream, WAIT_FOR_READY,
-    short_mask,
+    Action, Attempt, AttemptInfo, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, Phase, Upstream,
+    WAIT_FOR_READY, short_mask,
 };
 use crate::retry::Stop;
 use crate::{Deadline, Instant, Micros, Refusal};
@@ -117,6 +117,6 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if let Some(flight) = self.flights.get_mut(slot) {
             *flight = Flight { deadline, epoch: permit.epoch(), target, id };
         }
-        Ok(Attempt { deadline, started: now, id, number: self.counted, target })
+        Ok(Attempt(AttemptInfo { deadline, started: now, id, number: self.counted, target }))
     }
 }

@@ -20,7 +20,7 @@ mod settle;
 mod stop;
 mod upstream;
 
-pub use action::{Action, Attempt, Next};
+pub use action::{Action, Attempt, AttemptInfo, Next};
 pub use policy::CallPolicy;
 pub use upstream::{Keyed, Single, Upstream};
 
@@ -173,9 +173,9 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         attempt: &Attempt,
     ) {
         let now = self.moved_on(now);
-        if self.slot_of(attempt.id).is_some() {
+        if self.slot_of(attempt.id()).is_some() {
             self.forbid_repeats();
-            self.give_up_others(now, upstream, attempt.id);
+            self.give_up_others(now, upstream, attempt.id());
         }
     }
 
@@ -214,8 +214,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         outcome: Outcome,
     ) -> Next {
         let now = self.moved_on(now);
-        let Some(slot) = self.slot_of(attempt.id) else { return self.following(now, None) };
-        let took = now.since(attempt.started);
+        let Some(slot) = self.slot_of(attempt.id()) else { return self.following(now, None) };
+        let took = now.since(attempt.started());
         if ROOMY && matches!(outcome.code, Code::Ok) && !self.is_too_late(now, slot) {
             let report = Report { outcome, took, weight: Weight::Counts };
             return self.succeed(now, upstream, slot, report);

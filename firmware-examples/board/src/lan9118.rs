@@ -10,6 +10,7 @@ use core::task::Context;
 use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState};
 use embassy_sync::waitqueue::AtomicWaker;
 
+use crate::frame::{self, MTU, Received};
 use crate::mmio::Reg;
 
 const fn reg(offset: usize) -> Reg {
@@ -35,7 +36,6 @@ const MAC_DATA: Reg = reg(0xa8);
 
 /// The controller's interrupt line.
 pub(crate) const IRQ: u16 = 13;
-const MTU: usize = 1514;
 const RX_LEVEL: u32 = 1 << 3;
 const MAC_CONTROL: u32 = 1;
 const MAC_ADDRESS_HIGH: u32 = 2;
@@ -95,16 +95,6 @@ impl Lan9118 {
     }
 }
 
-/// A frame that was received.
-#[derive(Debug)]
-pub struct Received<'a>(&'a mut [u8]);
-
-impl embassy_net_driver::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, f: F) -> R {
-        f(self.0)
-    }
-}
-
 /// Room for a frame to send.
 #[derive(Debug)]
 pub struct Room<'a>(&'a mut [u8]);
@@ -159,10 +149,7 @@ impl Driver for Lan9118 {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::default();
-        capabilities.max_transmission_unit = MTU;
-        capabilities.max_burst_size = Some(1);
-        capabilities
+        frame::capabilities()
     }
 
     fn hardware_address(&self) -> HardwareAddress {

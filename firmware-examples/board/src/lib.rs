@@ -16,6 +16,8 @@ pub mod counter;
 pub mod host;
 
 #[cfg(any(feature = "mps2", feature = "lm3s", feature = "virt"))]
+mod frame;
+#[cfg(any(feature = "mps2", feature = "lm3s", feature = "virt"))]
 mod mmio;
 
 #[cfg(feature = "virt")]

@@ -7,6 +7,7 @@ use core::task::Context;
 use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState};
 use embassy_sync::waitqueue::AtomicWaker;
 
+use crate::frame::{self, MTU, Received};
 use crate::mmio::Reg;
 
 const fn reg(offset: usize) -> Reg {
@@ -26,7 +27,6 @@ const TX_START: Reg = reg(0x38);
 
 /// The controller's interrupt line.
 pub(crate) const IRQ: u16 = 42;
-const MTU: usize = 1514;
 const HEADER: usize = 14;
 const RX: u32 = 1;
 
@@ -63,16 +63,6 @@ impl Stellaris {
         RX_CONTROL.write(1 << 4);
         RX_CONTROL.write(1);
         Some(Self { mac: [a, b, c, d, e, f], rx: [0; MTU + 10], tx: [0; MTU + 6] })
-    }
-}
-
-/// A frame that was received.
-#[derive(Debug)]
-pub struct Received<'a>(&'a mut [u8]);
-
-impl embassy_net_driver::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, f: F) -> R {
-        f(self.0)
     }
 }
 
@@ -130,10 +120,7 @@ impl Driver for Stellaris {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::default();
-        capabilities.max_transmission_unit = MTU;
-        capabilities.max_burst_size = Some(1);
-        capabilities
+        frame::capabilities()
     }
 
     fn hardware_address(&self) -> HardwareAddress {

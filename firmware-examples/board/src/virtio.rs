@@ -12,9 +12,9 @@ use virtio_drivers::transport::mmio::{MmioTransport, VirtIOHeader};
 use virtio_drivers::transport::{DeviceType, Transport};
 use virtio_drivers::{BufferDirection, Hal, PAGE_SIZE, PhysAddr};
 
+use crate::frame::{self, MTU, Received};
 use crate::mmio::Reg;
 
-const MTU: usize = 1514;
 const HEADER: usize = 12;
 const SLOTS: usize = 8;
 const QUEUE: usize = 4;
@@ -26,7 +26,7 @@ struct Page([u8; PAGE_SIZE]);
 
 /// Memory as it is: no MMU, so addresses are physical.
 #[derive(Debug)]
-pub struct Identity;
+pub(crate) struct Identity;
 
 // SAFETY: pages come from a static pool, each once, and nothing is mapped anywhere else.
 unsafe impl Hal for Identity {
@@ -132,16 +132,6 @@ pub(crate) fn on_interrupt() {
     RECEIVED.wake();
 }
 
-/// A frame that was received.
-#[derive(Debug)]
-pub struct Received<'a>(&'a mut [u8]);
-
-impl embassy_net_driver::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, f: F) -> R {
-        f(self.0)
-    }
-}
-
 /// Room for a frame to send.
 pub struct Room<'a>(&'a mut Device, &'a mut [u8; MTU + HEADER]);
 
@@ -192,10 +182,7 @@ impl Driver for Virtio {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::default();
-        capabilities.max_transmission_unit = MTU;
-        capabilities.max_burst_size = Some(1);
-        capabilities
+        frame::capabilities()
     }
 
     fn hardware_address(&self) -> HardwareAddress {

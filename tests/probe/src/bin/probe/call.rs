@@ -3,9 +3,9 @@
 use core::hint::black_box;
 
 use evenkeel_core::{
-    Action, Attempt, BreakerPolicy, BreakerTable, Call, CallPolicy, CircuitBreaker, Consecutive,
-    Deadline, Instant, Keyed, LastN, Permit, Refusal, Report, RetryPolicy, Single, StopReason,
-    Target, Throttle, ThrottlePolicy, TimeWindow, Tried, Upstream, pick,
+    Action, Attempt, AttemptInfo, BreakerPolicy, BreakerTable, Call, CallPolicy, CircuitBreaker,
+    Consecutive, Deadline, Instant, Keyed, LastN, Permit, Refusal, Report, RetryPolicy, Single,
+    StopReason, Target, Throttle, ThrottlePolicy, TimeWindow, Tried, Upstream, pick,
 };
 use evenkeel_probe::{Rule, any, blur};
 
@@ -138,6 +138,12 @@ fn look(attempt: &Attempt) {
     let _ = Attempt::number(attempt);
     let _ = Attempt::previous(attempt);
     let _ = Attempt::started(attempt);
+    let info = Attempt::info(attempt);
+    let _ = AttemptInfo::target(&info);
+    let _ = AttemptInfo::deadline(&info);
+    let _ = AttemptInfo::number(&info);
+    let _ = AttemptInfo::previous(&info);
+    let _ = AttemptInfo::started(&info);
 }
 
 /// Three targets of the user's own, picked in the house's order.
