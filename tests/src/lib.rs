@@ -92,17 +92,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The README's examples, compiled.
-#[cfg(all(doctest, feature = "services"))]
+#[cfg(all(doctest, feature = "suites"))]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
 /// The example of the page about metrics and spans, compiled.
-#[cfg(all(doctest, feature = "services"))]
+#[cfg(all(doctest, feature = "suites"))]
 #[doc = include_str!("../../docs/observability.md")]
 pub struct Observability;
 
 /// The guide's examples, compiled.
-#[cfg(all(doctest, feature = "services"))]
+#[cfg(all(doctest, feature = "suites"))]
 pub mod guide {
     #[doc = include_str!("../../docs/guide.md")]
     pub struct Start;
@@ -124,6 +124,6 @@ pub mod guide {
 }
 
 /// The examples for those who come from elsewhere, compiled.
-#[cfg(all(doctest, feature = "services"))]
+#[cfg(all(doctest, feature = "suites"))]
 #[doc = include_str!("../../docs/migrating.md")]
 pub struct Migrating;

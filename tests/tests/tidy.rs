@@ -251,7 +251,7 @@ fn a_test_of_services_says_so() {
         let needs_none = plain.iter().any(|word| name.starts_with(word));
         let called = format!("test]]\nname = \"{name}\"\n");
         let own = targets.iter().find(|target| target.starts_with(&called));
-        let says_so = own.is_some_and(|own| own.contains("required-features = [\"services\"]"));
+        let says_so = own.is_some_and(|own| own.contains("required-features = [\"suites\"]"));
         assert_eq!(says_so, !needs_none, "tests/Cargo.toml about {name}");
     }
 }

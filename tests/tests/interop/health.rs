@@ -107,10 +107,7 @@ async fn g80_a_server_that_was_started_again_is_watched_again() {
     eventually(async || kit.health().unwrap().is_healthy(&target) == Ok(false)).await;
     let server = Server::at(port);
     server.set_health("lab.v1.Lab", "SERVING").await;
-    eventually(async || kit.health().unwrap().is_healthy(&target) == Ok(true)).await;
-    // The checker's connection may be back before the pool's is, so a call may come too early.
-    let asks_again = || asks("back", json!([{}]));
-    eventually(async || Lab::new(kit.channel()).echo(asks_again()).await.is_ok()).await;
+    becomes(&kit, &server, true).await;
 }
 
 /// Of two members, the one that says it is not serving gets no call.

@@ -65,6 +65,18 @@ impl Lab {
         answers
     }
 
+    /// The machine is gone, with everything that was connected to it.
+    fn kill(&self, name: &str) {
+        drop(self.net.listen(name));
+        self.net.cut(name);
+    }
+
+    /// The machine is there again.
+    fn revive(&self, name: &str) {
+        let (_, peer) = self.peers.iter().find(|(known, _)| known == name).unwrap();
+        peer.clone().listen(&self.net, name);
+    }
+
     fn asked(&self, name: &str, path: &str) -> usize {
         let (_, peer) = self.peers.iter().find(|(known, _)| known == name).unwrap();
         peer.requests().iter().filter(|seen| seen.path == path).count()
@@ -177,6 +189,57 @@ async fn g80_a_watch_that_breaks_is_begun_again() {
     pass(10_000).await;
     assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
     assert_eq!(lab.asked("a", WATCH), 4);
+}
+
+/// What the connection made for calls was doing when its server died.
+#[derive(Clone, Copy, Debug)]
+enum Used {
+    /// It had calls.
+    ByCalls,
+    /// It was made, and has had no call yet.
+    NotYet,
+    /// It was lost, and calls found out that there is no other.
+    Refused,
+}
+
+/// Whoever sees that a server is well again is served, whatever became of the pool's connection.
+#[tokio::test(start_paused = true)]
+async fn g80_a_server_that_was_started_again_is_called_as_soon_as_it_is_well() {
+    let mut failed = Vec::new();
+    for used in [Used::ByCalls, Used::NotYet, Used::Refused] {
+        for round in 0..20 {
+            let answer = restarted(used, 60 * round).await;
+            failed.extend(answer.err().map(|status| (used, round, status.message().to_owned())));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// The answer to the first call after a restart that took so many milliseconds.
+async fn restarted(used: Used, millis: u64) -> Result<String, Status> {
+    let lab = Lab::new(&["a"], HealthMode::Watch, |_, _| stream(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    if matches!(used, Used::ByCalls) {
+        assert_eq!(lab.calls(1).await, "a");
+    }
+    lab.kill("a");
+    if matches!(used, Used::Refused) {
+        assert_eq!(lab.calls(3).await, "!!!");
+    }
+    becomes(&lab.kit, false).await;
+    pass(millis).await;
+    lab.revive("a");
+    becomes(&lab.kit, true).await;
+    lab.call().await
+}
+
+/// Until the checker says so, and not a moment longer.
+async fn becomes(kit: &Kit, healthy: bool) {
+    let checker = kit.health().unwrap();
+    let mut changes = checker.changes();
+    while checker.is_healthy("a:1") != Ok(healthy) {
+        changes.changed().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,5 @@
-//! This file knows a connection in use: the inner connector's, which also tells when the server's
-//! first bytes came, when it is gone, and why.
+//! This file knows a connection: the inner connector's, which also tells when the server's first
+//! bytes came, when it is gone, and why; before it is used as well.
 
 use core::fmt;
 use core::pin::Pin;
@@ -19,6 +19,8 @@ use crate::observe::Subchannel;
 pub struct Connection<Io> {
     io: Io,
     heard: bool,
+    /// What came before anybody read from it.
+    early: Vec<u8>,
     serial: Serial,
     link: Arc<Link>,
     counts: Option<Arc<Subchannel>>,
@@ -33,12 +35,13 @@ impl<Io> Connection<Io> {
         link: Arc<Link>,
         counts: Option<Arc<Subchannel>>,
     ) -> Self {
-        Self { io, heard: false, serial, link, counts, lost: None }
+        Self { io, heard: false, early: Vec::new(), serial, link, counts, lost: None }
     }
 
     /// Closes it, because nobody came for it.
     pub(super) fn unwanted(mut self) {
         self.lost = Some(Lost::Shutdown);
+        self.link.step(|schedule, _| schedule.unwanted(self.serial));
     }
 
     /// What was read or written, and a note of what it says if that failed.
@@ -49,8 +52,35 @@ impl<Io> Connection<Io> {
         done
     }
 
+    /// Something came from the server.
+    fn hear(&mut self) {
+        if !self.heard {
+            self.heard = true;
+            self.link.step(|schedule, _| schedule.heard(self.serial));
+        }
+    }
+
     pub(super) const fn serial(&self) -> Serial {
         self.serial
+    }
+}
+
+impl<Io: Read + Unpin> Connection<Io> {
+    /// Ready once it has ended, as long as nobody uses it. Its end is known to who reads only, so
+    /// it is read from, and what the server says unasked is kept for who comes.
+    pub(super) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.early.len() < EARLY_MOST {
+            let mut bytes = [0; FIRST_READ];
+            let mut bytes = ReadBuf::new(&mut bytes);
+            let read = Pin::new(&mut self.io).poll_read(cx, bytes.unfilled());
+            if ready!(self.noted(read)).is_err() || bytes.filled().is_empty() {
+                return Poll::Ready(());
+            }
+            self.early.extend_from_slice(bytes.filled());
+            self.hear();
+        }
+        // No HTTP/2 server says that much unasked. Whoever comes will find out what it is.
+        Poll::Pending
     }
 }
 
@@ -76,6 +106,12 @@ impl<Io: Read + Unpin> Read for Connection<Io> {
         cx: &mut Context<'_>,
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<Result<()>> {
+        if !self.early.is_empty() {
+            let next = buf.remaining().min(self.early.len());
+            buf.put_slice(&self.early[..next]);
+            self.early.drain(..next);
+            return Poll::Ready(Ok(()));
+        }
         if self.heard {
             let read = Pin::new(&mut self.io).poll_read(cx, buf);
             return self.noted(read);
@@ -89,8 +125,7 @@ impl<Io: Read + Unpin> Read for Connection<Io> {
         ready!(self.noted(read))?;
         if !first.filled().is_empty() {
             buf.put_slice(first.filled());
-            self.heard = true;
-            self.link.step(|schedule, _| schedule.heard(self.serial));
+            self.hear();
         }
         Poll::Ready(Ok(()))
     }
@@ -131,3 +166,6 @@ impl<Io: Write + Unpin> Write for Connection<Io> {
 
 /// A server's HTTP/2 SETTINGS and more.
 const FIRST_READ: usize = 256;
+
+/// As long as a frame of HTTP/2 may be that nobody has agreed to.
+const EARLY_MOST: usize = 16 * 1024;

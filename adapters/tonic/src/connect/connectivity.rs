@@ -83,7 +83,8 @@ impl Connectivity {
     }
 
     /// Ends a pause between dials, because the target was reached in another way: it answered a
-    /// health check. The next dial may begin at once. Without a pause it does nothing.
+    /// health check. The next dial may begin at once, also where one that is on its way, or a
+    /// connection of which nothing was heard yet, turns out to be from before.
     pub fn reached(&self) {
         self.link.step(|schedule, _| schedule.reached());
     }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_tokio::core::{Clock, Deadline, Micros};
 use http::Uri;
+use hyper::rt::Read;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tower_service::Service;
@@ -42,7 +43,9 @@ impl<C: Service<Uri>> Connector<C> {
 
 impl<C> Service<Uri> for Connector<C>
 where
-    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Read + Send + Unpin>
+        + Send
+        + 'static,
 {
     type Response = Connection<C::Response>;
     type Error = NotConnected;
@@ -94,7 +97,9 @@ pub(super) trait Dial: Send + Sync {
 
 impl<C> Dial for Dialer<C>
 where
-    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Read + Send + Unpin>
+        + Send
+        + 'static,
 {
     fn dial(self: Arc<Self>) {
         if let Some(serial) = self.site.link.step(|schedule, now| schedule.begin(now)) {
@@ -105,7 +110,9 @@ where
 
 impl<C> Dialer<C>
 where
-    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Read + Send + Unpin>
+        + Send
+        + 'static,
 {
     pub(super) fn new(link: Arc<Link>, inner: C, target: Uri, limit: Micros) -> Self {
         let inner = tokio::sync::Mutex::new(inner);
@@ -160,17 +167,14 @@ impl<C: Service<Uri>> Drop for Dialer<C> {
 
 impl<C> Site<C>
 where
-    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Read + Send + Unpin>
+        + Send
+        + 'static,
 {
     fn take_or_ask(&self) -> Result<Connection<C::Response>, Ask> {
+        // Still locked when the schedule is asked, which takes one that is parked for one in use.
         let mut parked = self.parked();
-        match parked.take() {
-            Some(connection) => {
-                self.link.step(|schedule, _| schedule.taken(connection.serial()));
-                Ok(connection)
-            }
-            None => Err(self.link.step(|schedule, now| schedule.ask(now))),
-        }
+        parked.take().ok_or_else(|| self.link.step(|schedule, now| schedule.ask(now)))
     }
 
     async fn run(self: Arc<Self>, dialing: Dialing) {
@@ -193,8 +197,8 @@ where
         dial.await.map_err(Into::into)
     }
 
-    /// Keeps the connection for the channel, but not for long: nobody reads from it, so nobody
-    /// would notice that the server has closed it.
+    /// Keeps the connection for the channel, until the channel comes or the server ends it; but not
+    /// for long, because servers give up on a client that says nothing.
     async fn park(&self, io: C::Response, dialing: Dialing) {
         let serial = dialing.serial;
         let counts = self.link.counts().cloned();
@@ -206,11 +210,19 @@ where
         if let Some(counts) = counts {
             counts.connected();
         }
-        tokio::time::sleep(PARKED_AT_MOST.as_duration()).await;
-        let expired = self.parked().take_if(|connection| connection.serial() == serial);
-        if let Some(expired) = expired {
+        let limit = Deadline::at(TokioClock.now() + PARKED_AT_MOST);
+        let ended = until(limit, poll_fn(|cx| self.poll_parked(serial, cx))).await.is_some();
+        let left = self.parked().take_if(|connection| connection.serial() == serial);
+        if let Some(expired) = left.filter(|_| !ended) {
             expired.unwanted();
         }
+    }
+
+    /// Ready once this connection has ended, or is parked no more.
+    fn poll_parked(&self, serial: Serial, cx: &mut Context<'_>) -> Poll<()> {
+        let mut parked = self.parked();
+        let connection = parked.as_mut().filter(|connection| connection.serial() == serial);
+        connection.map_or(Poll::Ready(()), |connection| connection.poll_end(cx))
     }
 
     fn parked(&self) -> MutexGuard<'_, Option<Connection<C::Response>>> {
@@ -218,6 +230,5 @@ where
     }
 }
 
-/// Who caused the dial comes at once. Servers that give up on a silent client wait longer: the
-/// usual limits for a handshake are 10 s and more.
+/// Who caused the dial comes at once. The usual limits for a handshake are 10 s and more.
 const PARKED_AT_MOST: Micros = Micros::from_millis(5_000);

@@ -36,6 +36,7 @@
 use std::sync::Arc;
 
 use http::Uri;
+use hyper::rt::Read;
 use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service;
 
@@ -68,7 +69,9 @@ pub fn connector<C>(
     seed: u32,
 ) -> (Connector<C>, Connectivity)
 where
-    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Send> + Send + 'static,
+    C: Service<Uri, Error: Into<BoxError>, Future: Send, Response: Read + Send + Unpin>
+        + Send
+        + 'static,
 {
     let secure = target.scheme() == Some(&http::uri::Scheme::HTTPS);
     let link = Arc::new(link::Link::new(schedule::Schedule::new(policy, secure, seed)));

@@ -12,6 +12,7 @@
 //!    │     (pause over)  Paused ◄───────────────────┘   │
 //!    │                          lost before it proved   │
 //!    └──────────────────────────────────────────────────┘
+//!                 lost, or closed because unwanted
 //! ```
 //!
 //! No clock, no runtime and no lock in here: `now` is an argument, randomness comes from a seed.
@@ -35,13 +36,16 @@ pub(super) struct Schedule {
     hurried: Growth,
     waiting: usize,
     last: Serial,
+    /// The dial that was the last one when the server was reached in another way: what becomes of
+    /// it says nothing any more.
+    overtaken: Serial,
     changes: u64,
     phase: Phase,
 }
 
 #[derive(Debug)]
 enum Phase {
-    Connected { since: Instant, proof: Proof },
+    Connected { since: Instant, heard: bool },
     Dialing,
     Idle,
     Paused { since: Instant, until: Instant, span: Span, cause: DialError },
@@ -56,18 +60,8 @@ enum Span {
     Ordinary { before: Growth },
 }
 
-/// What a connection has shown of the server.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Proof {
-    /// Bytes came from it.
-    Heard,
-    /// Nobody has used it yet.
-    Parked,
-    /// In use, but nothing came yet.
-    Silent,
-}
-
-/// Tells the events of one dial, and of the connection it made, from those of an earlier one.
+/// Tells the events of one dial, and of the connection it made, from those of an earlier one. The
+/// first is 1.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Serial(u64);
 
@@ -89,6 +83,7 @@ impl Schedule {
             hurried: Growth::START,
             waiting: 0,
             last: Serial(0),
+            overtaken: Serial(0),
             changes: 0,
             phase: Phase::Idle,
         }
@@ -121,10 +116,10 @@ impl Schedule {
         }
     }
 
-    /// The dial made a connection, which nobody uses yet.
+    /// The dial made a connection.
     pub(super) fn connected(&mut self, now: Instant, serial: Serial) {
         if self.is_dialing(serial) {
-            self.enter(Phase::Connected { since: now, proof: Proof::Parked });
+            self.enter(Phase::Connected { since: now, heard: false });
         }
     }
 
@@ -137,14 +132,20 @@ impl Schedule {
         failed
     }
 
-    /// The connection was taken into use.
-    pub(super) fn taken(&mut self, serial: Serial) {
-        self.prove(serial, Proof::Silent);
-    }
-
     /// The first bytes came.
     pub(super) fn heard(&mut self, serial: Serial) {
-        self.prove(serial, Proof::Heard);
+        if serial == self.last
+            && let Phase::Connected { heard, .. } = &mut self.phase
+        {
+            *heard = true;
+        }
+    }
+
+    /// The connection is closed because nobody came for it, which says nothing about the server.
+    pub(super) fn unwanted(&mut self, serial: Serial) {
+        if serial == self.last && matches!(self.phase, Phase::Connected { .. }) {
+            self.enter(Phase::Idle);
+        }
     }
 
     /// The connection is gone. One that proved the server to be in order resets the backoff.
@@ -155,28 +156,25 @@ impl Schedule {
     /// HTTP/2 frame, and so do we; below TLS the first bytes say little, there the connection must
     /// also outlive the first pause.
     pub(super) fn lost(&mut self, now: Instant, serial: Serial) {
-        let Phase::Connected { since, proof } = self.phase else { return };
+        let Phase::Connected { since, heard } = self.phase else { return };
         if serial != self.last {
             return;
         }
         let after = now.since(since);
-        match proof {
-            Proof::Heard if !self.secure || after >= self.policy.initial() => {
-                self.ordinary = Growth::START;
-                self.hurried = Growth::START;
-                self.enter(Phase::Idle);
-            }
-            // Says nothing about the server, good or bad.
-            Proof::Parked => self.enter(Phase::Idle),
-            Proof::Heard | Proof::Silent => self.pause(now, DialError::LostEarly { after }),
+        if heard && (!self.secure || after >= self.policy.initial()) {
+            self.start_afresh();
+            self.enter(Phase::Idle);
+        } else {
+            self.pause(now, DialError::LostEarly { after });
         }
     }
 
-    /// Somebody reached the server in another way: what is left of a pause says nothing any more.
+    /// Somebody reached the server in another way: what is left of a pause says nothing any more,
+    /// and neither will the end of a dial or a connection that may be older than the server is.
     pub(super) fn reached(&mut self) {
+        self.overtaken = self.last;
+        self.start_afresh();
         if matches!(self.phase, Phase::Paused { .. }) {
-            self.ordinary = Growth::START;
-            self.hurried = Growth::START;
             self.enter(Phase::Idle);
         }
     }
@@ -225,15 +223,15 @@ impl Schedule {
         matches!(self.phase, Phase::Dialing) && serial == self.last
     }
 
-    fn prove(&mut self, serial: Serial, shown: Proof) {
-        if let Phase::Connected { proof, .. } = &mut self.phase
-            && serial == self.last
-        {
-            *proof = shown;
-        }
+    const fn start_afresh(&mut self) {
+        self.ordinary = Growth::START;
+        self.hurried = Growth::START;
     }
 
     fn pause(&mut self, now: Instant, cause: DialError) {
+        if self.last == self.overtaken {
+            return self.enter(Phase::Idle);
+        }
         let hurried = if self.waiting > 0 { self.hurried_pause() } else { None };
         let before = self.ordinary;
         let (pause, span) = match hurried {

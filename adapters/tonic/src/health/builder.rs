@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use evenkeel_tokio::core::HealthPolicy;
+use tokio::sync::watch::Sender;
 
 use super::callback::{Callback, Told};
 use super::checker::HealthChecker;
 use super::probe::{ProbeChannels, Prober};
-use super::run::Shared;
+use super::run::{Greeting, Shared};
 
 /// How targets are asked.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -40,6 +41,7 @@ pub struct HealthCheckerBuilder {
     mode: HealthMode,
     service: String,
     callback: Callback,
+    greeting: Option<Greeting>,
 }
 
 impl HealthCheckerBuilder {
@@ -51,6 +53,7 @@ impl HealthCheckerBuilder {
             mode: HealthMode::default(),
             service: String::new(),
             callback: Callback::none(),
+            greeting: None,
         }
     }
 
@@ -101,11 +104,18 @@ impl HealthCheckerBuilder {
         self
     }
 
+    /// Calls `greeting` with a target that gave a good answer, before anybody can see the verdict.
+    pub(crate) fn greeting(mut self, greeting: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.greeting = Some(Box::new(greeting));
+        self
+    }
+
     /// The checker. Nothing is asked before it is [started](HealthChecker::start).
     pub fn build(self) -> HealthChecker {
-        let Self { channels, targets, policy, mode, service, callback } = self;
+        let Self { channels, targets, policy, mode, service, callback, greeting } = self;
         let prober = Prober::new(channels, service, policy.timeout());
-        let checker = HealthChecker::new(Shared::new(prober, policy, mode, callback));
+        let shared = Shared { mode, prober, policy, callback, greeting, changes: Sender::new(0) };
+        let checker = HealthChecker::new(shared);
         for target in targets {
             checker.add(target);
         }

@@ -15,22 +15,17 @@ use super::target::{Event, Life, Target};
 /// What all tasks of a checker share.
 pub(super) struct Shared {
     pub(super) mode: HealthMode,
-    prober: Prober,
-    policy: HealthPolicy,
-    callback: Callback,
-    changes: watch::Sender<u64>,
+    pub(super) prober: Prober,
+    pub(super) policy: HealthPolicy,
+    pub(super) callback: Callback,
+    pub(super) greeting: Option<Greeting>,
+    pub(super) changes: watch::Sender<u64>,
 }
 
-impl Shared {
-    pub(super) fn new(
-        prober: Prober,
-        policy: HealthPolicy,
-        mode: HealthMode,
-        callback: Callback,
-    ) -> Self {
-        Self { mode, prober, policy, callback, changes: watch::Sender::new(0) }
-    }
+/// Told of a target that gave a good answer, before the verdict is.
+pub(super) type Greeting = Box<dyn Fn(&str) + Send + Sync>;
 
+impl Shared {
     pub(super) fn changes(&self) -> HealthChanges {
         HealthChanges::new(self.changes.subscribe())
     }
@@ -126,6 +121,11 @@ impl Shared {
     }
 
     fn publish(&self, target: &Target, life: Life, event: Event) -> Result<(), CallbackFailed> {
+        if let Some(greeting) = &self.greeting
+            && event.answer().is_healthy(&self.policy)
+        {
+            greeting(&target.name);
+        }
         let told = target.publish(life, event, &self.policy, |healthy| {
             tracing::info!(target: "evenkeel", upstream = &*target.name, healthy, "health");
             self.tell_of_change();

@@ -50,6 +50,14 @@ pub(super) enum Event {
     Message(Answer),
 }
 
+impl Event {
+    pub(super) const fn answer(self) -> Answer {
+        match self {
+            Self::Checked(answer) | Self::Ended(answer) | Self::Message(answer) => answer,
+        }
+    }
+}
+
 impl Target {
     pub(super) fn new(name: Arc<str>, mode: HealthMode) -> Self {
         let machine = match mode {

@@ -1,7 +1,6 @@
 //! This file knows how a pool and a health checker learn of each other: who is a member is checked,
 //! and who is not healthy is not used.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use tonic::transport::Channel;
@@ -46,10 +45,22 @@ pub(super) fn channels(
     }
 }
 
+/// Has a member dialled without further pause that a check has reached, before anybody can see that
+/// it is healthy.
+///
+/// Otherwise calls would go to a member that is healthy, and fail until the pause is over that
+/// began when it was not.
+pub(super) fn greeting(pool: Weak<Pool>) -> impl Fn(&str) + Send + Sync + 'static {
+    move |name| {
+        let Some(pool) = pool.upgrade() else { return };
+        let list = pool.list();
+        list.members().filter(|member| *member.name == *name).for_each(|m| m.line.reached());
+    }
+}
+
 async fn keep(pool: Weak<Pool>, checker: HealthChecker) {
     let Some(mut members) = pool.upgrade().map(|pool| pool.changes()) else { return };
     let mut verdicts = checker.changes();
-    let mut healthy = BTreeSet::new();
     members.mark_changed();
     loop {
         match first(members.changed(), verdicts.changed()).await {
@@ -60,7 +71,6 @@ async fn keep(pool: Weak<Pool>, checker: HealthChecker) {
             First::One(Err(_)) => return,
             First::Other(()) => {
                 let Some(pool) = pool.upgrade() else { return };
-                greet(&pool, &checker, &mut healthy);
                 pool.tell_of_change();
                 // What was told just now is not news to us.
                 members.mark_unchanged();
@@ -68,24 +78,6 @@ async fn keep(pool: Weak<Pool>, checker: HealthChecker) {
             }
         }
     }
-}
-
-/// Has members dialled without further pause that were not known to be `healthy` and are: the check
-/// has reached them.
-///
-/// Otherwise calls would go to a member that is healthy, and fail until the pause is over that
-/// began when it was not.
-fn greet(pool: &Pool, checker: &HealthChecker, healthy: &mut BTreeSet<Arc<str>>) {
-    let verdicts = checker.verdicts().into_iter();
-    let now = verdicts.filter_map(|(name, verdict)| (verdict == Some(true)).then_some(name));
-    let now: BTreeSet<_> = now.collect();
-    let list = pool.list();
-    for member in list.members().filter(|member| now.contains(&member.name)) {
-        if !healthy.contains(&member.name) {
-            member.line.reached();
-        }
-    }
-    *healthy = now;
 }
 
 /// Has exactly the members of `pool` checked, and each read its own verdict.

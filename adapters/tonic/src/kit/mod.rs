@@ -189,7 +189,8 @@ impl KitBuilder {
         let dialling = pool.dialling()?;
         let (service, pool) = calls.target(name).build_over(pool.health_checked())?;
         let channels = guard::channels(Arc::downgrade(&pool), dialling);
-        let checker = configure(HealthChecker::builder(channels)).build();
+        let checker = configure(HealthChecker::builder(channels));
+        let checker = checker.greeting(guard::greeting(Arc::downgrade(&pool))).build();
         pool.attach(Box::new(Guard::new(&pool, &checker)));
         Ok(Kit { service, pool, checker: Some(checker) })
     }

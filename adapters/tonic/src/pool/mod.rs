@@ -82,6 +82,7 @@ use balance::Balance;
 use directory::Directory;
 use discovery::Discovery;
 use herald::Herald;
+use member::Verdict;
 use weights::Weights;
 
 /// Something that begins where there is a runtime, and ends with the pool.
@@ -140,11 +141,12 @@ impl<S> Pool<S> {
     /// told that there are [health checks](PoolBuilder::health_checked).
     pub fn set_healthy(&self, member: &str, healthy: bool) {
         let list = self.list();
-        let mut named = list.members().filter(|known| *known.name == *member);
-        if let Some(member) = named.next().filter(|member| member.judge(healthy)) {
-            if healthy {
-                member.line.reached();
-            }
+        let Some(member) = list.members().find(|known| *known.name == *member) else { return };
+        if healthy && member.verdict() != Verdict::Healthy {
+            // Before a call can see that it may go there.
+            member.line.reached();
+        }
+        if member.judge(healthy) {
             self.changes.send_replace(());
         }
     }

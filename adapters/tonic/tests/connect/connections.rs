@@ -1,7 +1,11 @@
 //! Connections made without a call, replaced, and lost.
 
-use evenkeel_tonic::connect::{self, DialPolicy, State};
+use core::future::ready;
+
+use evenkeel_tonic::connect::{self, DialError, DialPolicy, State};
 use http::Uri;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 use tower::Service;
@@ -35,6 +39,61 @@ async fn a_connection_that_nobody_uses_is_closed_again() {
     sleep(millis(60_000)).await;
     assert!(connectivity.is_ready());
     assert_eq!(site.dials().len(), 2);
+}
+
+/// The server had said its settings, so it is in order: the call after it dials at once.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_before_it_is_used_is_noticed() {
+    let site = Site::new(UP);
+    let (channel, connectivity) = site.channel();
+    for dials in 1..=20 {
+        connectivity.dial();
+        sleep(millis(1)).await;
+        assert!(connectivity.is_ready());
+        site.hang_up();
+        sleep(millis(1)).await;
+        assert!(matches!(connectivity.state(), State::Idle), "{connectivity:?}");
+        assert_eq!((site.served(), site.dials().len()), (0, dials));
+    }
+    call(&channel).await.unwrap();
+    assert_eq!((site.served(), site.dials().len()), (1, 21));
+}
+
+/// One that ends without a word is a failed dial, used or not: it would be dialled in a loop.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_only_accepts_is_dialled_on_schedule_without_calls_too() {
+    let site = Site::new(Mood::Closing);
+    let (_channel, connectivity) = site.channel();
+    for _ in 0..1_000 {
+        connectivity.dial();
+        sleep(millis(10)).await;
+    }
+    assert_eq!(site.dials().len(), 5, "{:?}", site.dials());
+    let State::TransientFailure(failure) = connectivity.state() else { panic!("{connectivity:?}") };
+    assert!(matches!(failure.cause(), DialError::LostEarly { .. }));
+}
+
+/// What the server says before anybody reads is read by who comes, to the last byte; also where it
+/// is so much that the rest was left where it was.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_lost_of_what_a_server_says_unasked() {
+    for length in [1, 255, 256, 257, 16_384, 16_385, 60_000] {
+        let said: Vec<u8> = (0..length).map(|at: u32| at.to_le_bytes()[0] ^ 7).collect();
+        let (ours, mut theirs) = tokio::io::duplex(64 * 1024);
+        theirs.write_all(&said).await.unwrap();
+        let mut once = Some(TokioIo::new(ours));
+        let dial = tower::service_fn(move |_: Uri| ready(once.take().ok_or("dialled twice")));
+        let target = Uri::from_static("http://site");
+        let (mut connector, connectivity) =
+            connect::connector(dial, target.clone(), DialPolicy::DEFAULT, 1);
+        connectivity.dial();
+        sleep(millis(1)).await;
+        let mut connection = TokioIo::new(connector.call(target).await.unwrap());
+        drop(theirs);
+        let mut read = Vec::new();
+        connection.read_to_end(&mut read).await.unwrap();
+        assert!(read == said, "{} of {length}", read.len());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,11 +24,10 @@ fn pause_end(schedule: &Schedule) -> Instant {
     until
 }
 
-/// Dials and succeeds; the connection is taken into use.
+/// Dials and succeeds.
 fn connect(schedule: &mut Schedule, now: Instant) -> Serial {
     let serial = schedule.begin(now).unwrap();
     schedule.connected(now, serial);
-    schedule.taken(serial);
     serial
 }
 
@@ -124,6 +123,7 @@ fn an_unused_connection_says_nothing() {
     let after_first = at(0) + fail(&mut schedule, at(0));
     let serial = schedule.begin(after_first).unwrap();
     schedule.connected(after_first, serial);
+    schedule.unwanted(serial);
     schedule.lost(after_first, serial);
     assert!(matches!(schedule.state(), State::Idle));
     // Neither a failed dial nor a good one: the growth is where it was.
@@ -275,8 +275,8 @@ fn an_earlier_connection_changes_nothing() {
     assert_eq!(schedule.changes(), before);
 
     schedule.connected(at(12), fresh);
-    schedule.taken(fresh);
     schedule.heard(drained);
+    schedule.unwanted(drained);
     schedule.lost(at(13), drained);
     assert!(matches!(schedule.state(), State::Ready));
     // Had the old one's bytes counted, this would be idle.
@@ -298,6 +298,29 @@ fn a_target_that_was_reached_in_another_way_may_be_dialled_at_once() {
     schedule.reached();
     assert!(matches!(schedule.state(), State::Idle) && schedule.changes() > changes);
     assert_around(fail(&mut schedule, now), 1_000.0, 120_000);
+}
+
+#[test]
+fn what_becomes_of_a_dial_from_before_says_nothing() {
+    // A machine that is away swallows the dial; it is back, and the old dial still hangs, or its
+    // connection turns out to be with the process before.
+    for is_connected in [false, true] {
+        let mut schedule = plain(7);
+        let grown = (0..10).fold(at(0), |now, _| now + fail(&mut schedule, now));
+        let serial = schedule.begin(grown).unwrap();
+        if is_connected {
+            schedule.connected(grown, serial);
+        }
+        schedule.reached();
+        if is_connected {
+            schedule.lost(grown, serial);
+        } else {
+            assert!(schedule.failed(grown, serial, DialError::Abandoned));
+        }
+        assert!(matches!(schedule.state(), State::Idle), "{schedule:?}");
+        // The next one is from now, and its failure is the first.
+        assert_around(fail(&mut schedule, grown), 1_000.0, 120_000);
+    }
 }
 
 #[test]
