@@ -354,3 +354,11 @@ fn no_weight_is_no_target_even_where_somebody_leaves_meanwhile() {
         assert_eq!(picked.map(|(target, _)| target.number()), Ok(0), "seed {seed}");
     }
 }
+
+#[test]
+fn tried_twice_is_tried() {
+    let (first, second) = (Target::new(3), Target::new(4));
+    let tried = Tried::NONE.with(first).with(first);
+    assert!(tried.contains(first) && !tried.contains(second));
+    assert!(tried.with(second).with(first).contains(second));
+}
