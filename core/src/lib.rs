@@ -60,6 +60,8 @@ mod code;
 mod event;
 mod health;
 mod linked;
+#[cfg(any(test, not(target_pointer_width = "64")))]
+mod narrow;
 mod num;
 mod outcome;
 mod outlier;

@@ -35,14 +35,8 @@ pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
     if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
 }
 
-/// The same without a wide multiply. Long, so it is kept out of line: it runs only after a failure.
 #[cfg(not(target_pointer_width = "64"))]
-#[inline(never)]
-pub(crate) const fn times_q16(value: u64, factor: u32) -> u64 {
-    let factor = widen(factor);
-    let high = (value >> 16).wrapping_mul(factor);
-    high.saturating_add((value & 0xffff).wrapping_mul(factor) >> 16)
-}
+pub(crate) use crate::narrow::times_q16;
 
 /// `value` grown by `factor` of one or more, rounded down but never to a standstill: a value of a
 /// few units times 1.1 would round back to itself, and a backoff would not back off.

@@ -88,14 +88,7 @@ pub(crate) const fn scale(span: u64, random: u32) -> u64 {
     ((span as u128).wrapping_mul(random as u128) >> 32) as u64
 }
 
-/// The same without a wide multiply. Long, so it is kept out of line: it runs only after a failure.
 #[cfg(not(target_pointer_width = "64"))]
-#[inline(never)]
-pub(crate) const fn scale(span: u64, random: u32) -> u64 {
-    let random = crate::num::widen(random);
-    let high = (span >> 32).wrapping_mul(random);
-    let low = (span & 0xffff_ffff).wrapping_mul(random) >> 32;
-    high.wrapping_add(low)
-}
+pub(crate) use crate::narrow::scale;
 
 const GOLDEN: u32 = 0x9e37_79b9;

@@ -320,3 +320,45 @@ fn no_overflow_in_any_profile() {
         }
     }
 }
+
+/// Where the one that a draw fell on has gone by the second look, another takes its place; never
+/// one of no weight, which is there to be spared.
+#[test]
+fn no_weight_is_no_target_even_where_somebody_leaves_meanwhile() {
+    /// The third member is up when it is looked at first, and then gone.
+    struct Leaving(Cell<u32>);
+
+    impl Members for Leaving {
+        fn count(&self) -> u16 {
+            3
+        }
+
+        fn standing(&self, target: Target) -> Standing {
+            let looks = self.0.get();
+            if target.number() == 2 {
+                self.0.set(looks + 1);
+            }
+            if target.number() == 2 && looks > 0 { Standing::Down } else { Standing::Up }
+        }
+
+        fn weight(&self, target: Target) -> u32 {
+            [1, 0, 1_000][usize::from(target.number())]
+        }
+    }
+
+    for seed in 0..100 {
+        let mut rng = SmallRng::seeded(seed);
+        let ask = |_| Ok(Permit::UNTRACKED);
+        let mut balancer = Balancer::new(Strategy::Weighted);
+        let picked = balancer.pick(&Leaving(Cell::new(0)), Tried::NONE, &mut rng, ask);
+        assert_eq!(picked.map(|(target, _)| target.number()), Ok(0), "seed {seed}");
+    }
+}
+
+#[test]
+fn tried_twice_is_tried() {
+    let (first, second) = (Target::new(3), Target::new(4));
+    let tried = Tried::NONE.with(first).with(first);
+    assert!(tried.contains(first) && !tried.contains(second));
+    assert!(tried.with(second).with(first).contains(second));
+}

@@ -231,3 +231,16 @@ fn closed_lets_everybody_through() {
         Ok(applies)
     });
 }
+
+/// Whoever interferes is told what that changed, and nothing the second time.
+#[test]
+fn a_person_is_told_once_what_changed() {
+    let mut breaker = CircuitBreaker::new();
+    assert_eq!(breaker.reset(), None, "it was closed");
+    assert_eq!(breaker.force_open(), Some(Transition::ForcedOpen));
+    assert_eq!(breaker.force_open(), None);
+    assert_eq!(breaker.force_closed(), Some(Transition::ForcedClosed));
+    assert_eq!(breaker.force_closed(), None);
+    assert_eq!(breaker.reset(), Some(Transition::Closed));
+    assert_eq!(breaker.reset(), None);
+}

@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 
-use evenkeel_core::rng::seed_from;
+use evenkeel_core::rng::{mix, seed_from};
 use evenkeel_core::{
     Action, Backoff, BreakerPolicy, Call, CallPolicy, CircuitBreaker, Consecutive, Deadline, Gate,
-    Instant, Jitter, Next, Outcome, Passage, RetryPolicy, Single, Verdict, checked,
+    Instant, Jitter, Next, Outcome, Passage, Random as _, RetryPolicy, Single, SmallRng, Verdict,
+    checked,
 };
 
 const SECOND: u64 = 1_000_000;
@@ -182,5 +183,34 @@ fn no_overflow_in_any_profile() {
             let grows_slowly = growth.is_none_or(|(factor, _)| factor == 1_001);
             open.reopen(7, if grows_slowly && jitter == 500 { 300 } else { 60 });
         }
+    }
+}
+
+/// The generator and its seeds are those that were published: Marsaglia's xorshift (13, 17, 5), the
+/// finalizer of MurmurHash3, and FNV-1a. So a run of today can be repeated by a later version.
+#[test]
+fn the_numbers_are_those_of_the_published_generators() {
+    fn finalized(seed: u32) -> u32 {
+        let once = (seed ^ (seed >> 16)).wrapping_mul(0x85eb_ca6b);
+        let twice = (once ^ (once >> 13)).wrapping_mul(0xc2b2_ae35);
+        twice ^ (twice >> 16)
+    }
+
+    // MurmurHash3 of nothing, with this seed.
+    assert_eq!(finalized(1), 0x514e_28b7);
+    for seed in [0, 1, 2, 7, 0xffff, 0x8000_0000, u32::MAX] {
+        assert_eq!(mix(seed), finalized(seed));
+        let mut state = finalized(seed.wrapping_add(0x9e37_79b9));
+        let mut rng = SmallRng::seeded(seed);
+        for _ in 0..8 {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            assert_eq!(rng.next_u32(), state, "seed {seed}");
+        }
+    }
+    // The published values of FNV-1a.
+    for (id, hash) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+        assert_eq!(seed_from(id.as_bytes()), finalized(hash), "{id:?}");
     }
 }

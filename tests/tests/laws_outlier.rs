@@ -247,6 +247,34 @@ fn what_quarantines_and_what_counts() {
     }
 }
 
+/// What speaks for a target, what against it, and what of neither: no success of `NOT_FOUND` either.
+#[test]
+fn answers_are_evidence_and_what_is_no_failure_is_none() {
+    let policy = OutlierPolicy::DEFAULT.with_ejection(EjectionPolicy::DEFAULT);
+    let report = |code, weight| Report { outcome: Outcome::new(code), took: Micros::ZERO, weight };
+    let codes = [
+        (Code::Ok, Some(true)),
+        (Code::NotFound, None),
+        (Code::Cancelled, None),
+        (Code::Unavailable, Some(false)),
+        (Code::Internal, Some(false)),
+    ];
+    for (code, evidence) in codes {
+        assert_eq!(policy.evidence(&report(code, Weight::Counts)), evidence, "{code}");
+        assert_eq!(policy.evidence(&report(code, Weight::Cancelled)), None, "{code}");
+        let (mut booked, mut counted) = (Outlier::new(), Outlier::new());
+        booked.record(at(7), &report(code, Weight::Counts), &policy);
+        counted.record(at(7), &report(code, Weight::Cancelled), &policy);
+        assert_eq!(counted, Outlier::new(), "{code}");
+        counted.add(u32::from(evidence == Some(true)), u32::from(evidence == Some(false)));
+        assert_eq!(format!("{booked:?}").contains("successes: 1"), evidence == Some(true));
+        assert_eq!(format!("{booked:?}").contains("failures: 1"), evidence == Some(false));
+        if booked.standing(at(7)) == Standing::Up {
+            assert_eq!(booked, counted, "{code}");
+        }
+    }
+}
+
 #[test]
 fn a_quarantine_is_never_shortened_and_told_once() {
     let events = vec(select(vec![0u64, 1, 4_999_999, 5_000_000, 70_000_000]), 0..60);

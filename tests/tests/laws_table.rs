@@ -148,3 +148,27 @@ fn a_permit_of_an_evicted_breaker_means_nothing() {
     assert_eq!(table, before);
     assert!(table.admit(at(2), 1, lease(3), &policy).is_ok());
 }
+
+/// A trial without an end that is said to be under way is waited for, and keeps its place.
+#[test]
+fn a_renewed_trial_is_neither_lost_nor_evicted() {
+    let open_for = core::time::Duration::from_secs(2);
+    let policy = BreakerPolicy::new(checked!(Consecutive::new(1))).with_open_for(open_for).unwrap();
+    let at = |second: u64| Instant::from_micros(second * 1_000_000);
+    let mut table = BreakerTable::<u8, 1>::new();
+    let permit = table.admit(at(0), 1, Deadline::NONE, &policy).unwrap();
+    let _ = table.record(at(0), 1, permit, Verdict::Failure, &policy);
+    let trial = table.admit(at(2), 1, Deadline::NONE, &policy).unwrap();
+    table.renew(at(3), 1, &trial, &policy);
+    let refused = table.admit(at(4), 1, Deadline::NONE, &policy).unwrap_err();
+    assert_eq!(refused.retry_at, at(5), "two seconds after it was renewed, and not after it began");
+
+    // Closed again it protects nobody, and is kept for what is under way alone.
+    assert!(table.record(at(4), 1, trial, Verdict::Success, &policy).is_some());
+    let healthy = table.admit(at(4), 1, Deadline::at(at(5)), &policy).unwrap();
+    table.renew(at(6), 1, &healthy, &policy);
+    let newcomer = table.admit(at(7), 2, Deadline::NONE, &policy).unwrap();
+    assert_eq!((newcomer, table.untracked()), (evenkeel_core::Permit::UNTRACKED, 1));
+    let _ = table.admit(at(9), 2, Deadline::NONE, &policy).unwrap();
+    assert_eq!((table.len(), table.untracked()), (1, 1), "nothing is under way any more");
+}

@@ -99,3 +99,39 @@ fn a_full_bucket_keeps_its_share() {
     }
     assert!(opened, "four in ten are more than a third");
 }
+
+/// What the rules above are asked about is written down here once more, by hand.
+#[test]
+fn a_verdict_is_bad_or_slow_or_both() {
+    let verdicts = [
+        (Verdict::Failure, true, false),
+        (Verdict::Ignored, false, false),
+        (Verdict::SlowFailure, true, true),
+        (Verdict::SlowSuccess, false, true),
+        (Verdict::Success, false, false),
+    ];
+    for (verdict, failed, slow) in verdicts {
+        assert_eq!((verdict.is_failure(), verdict.is_slow()), (failed, slow), "{verdict:?}");
+    }
+}
+
+/// Two rules show the larger of what they count.
+#[test]
+fn two_rules_show_the_worse_count() {
+    type Both = AnyOf<LastN, LastN>;
+    let (failures, slow) = (LastN::<4>::new(100, 100, 50).unwrap(), Bad::SlowCalls);
+    let both = Both { first: failures, second: failures.counting(slow) };
+    let mut memory = Both::EMPTY;
+    assert_eq!(Both::bad(&memory), 0);
+    for (verdict, shown) in [
+        (Verdict::SlowSuccess, 1),
+        (Verdict::SlowSuccess, 2),
+        (Verdict::Failure, 2),
+        (Verdict::SlowFailure, 3),
+        (Verdict::Failure, 3),
+        (Verdict::Failure, 4),
+    ] {
+        both.count(&mut memory, Instant::ZERO, verdict);
+        assert_eq!(Both::bad(&memory), shown, "after {verdict:?}");
+    }
+}

@@ -1,12 +1,12 @@
 //! Several attempts under way at once, the way gRPC A6 hedges.
 
 use evenkeel_core::{
-    Action, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, StopReason, Throttle,
-    ThrottlePolicy, Weight,
+    Action, Attempt, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, StopReason,
+    Throttle, ThrottlePolicy, Weight,
 };
 
 use crate::driver::{HANG, OK, Reply, Run, U, after, at_once, drive};
-use crate::policies::{calls, code, millis, ms, opens_after};
+use crate::policies::{also, calls, code, millis, ms, opens_after, retries};
 use crate::pool::Pool;
 
 fn hedged(delay: u64) -> CallPolicy {
@@ -82,14 +82,7 @@ fn an_attempt_that_has_begun_to_answer_is_alone_and_stays_so() {
     let mut pool = Pool::of(3, hedged(20), opens_after(5));
     let mut now = Instant::from_micros(11);
     let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
-    let mut flying = Vec::new();
-    while flying.len() < 2 {
-        match call.poll(now, &mut pool) {
-            Action::Attempt(attempt) => flying.push(attempt),
-            Action::WaitUntil(at) => now = at,
-            Action::Finish(reason) => panic!("{reason}"),
-        }
-    }
+    let mut flying = flying(&mut call, &mut now, &mut pool, 2);
     let second = flying.pop().unwrap();
     call.commit(now, &mut pool, &second);
     assert_eq!(pool.members[0].booked[0].weight, Weight::Cancelled);
@@ -102,4 +95,46 @@ fn an_attempt_that_has_begun_to_answer_is_alone_and_stays_so() {
     let broken = call.complete(now, &mut pool, second, U);
     assert_eq!(broken, Next::Stop(StopReason::NotReplayable));
     assert_eq!((pool.members[0].booked.len(), pool.members[1].booked.len()), (1, 1));
+}
+
+/// Polls until so many attempts are under way; they are left to hang.
+fn flying(call: &mut Call<3>, now: &mut Instant, pool: &mut Pool, count: usize) -> Vec<Attempt> {
+    let mut flying = Vec::new();
+    while flying.len() < count {
+        match call.poll(*now, pool) {
+            Action::Attempt(attempt) => flying.push(attempt),
+            Action::WaitUntil(at) => *now = at,
+            Action::Finish(reason) => panic!("{reason}"),
+        }
+    }
+    flying
+}
+
+/// Each attempt remembers by itself whether it had its usual time.
+#[test]
+fn what_was_cut_short_is_remembered_of_every_attempt() {
+    let retry = retries(3, 100).with_codes(also(&[Code::DeadlineExceeded]));
+    let mut pool = Pool::of(3, hedged(10).with_retry(retry), opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let end = now + ms(30);
+    let mut call = Call::<3>::with_room(Deadline::at(end), 1);
+    flying(&mut call, &mut now, &mut pool, 3);
+    assert!(matches!(call.poll(end, &mut pool), Action::Finish(_)));
+    for member in &pool.members {
+        let weights: Vec<Weight> = member.booked.iter().map(|report| report.weight).collect();
+        assert_eq!(weights, [Weight::CutShort]);
+    }
+}
+
+/// A pool may stop hedging while a call is under way: a failure then brings no hedge forward.
+#[test]
+fn hedging_that_was_turned_off_meanwhile_stays_off() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+    let second = flying(&mut call, &mut now, &mut pool, 2).pop().unwrap();
+    pool.policy = calls(3, 100);
+    assert_eq!(call.complete(now, &mut pool, second, U), Next::StillTrying);
+    let end = call.deadline().instant();
+    assert_eq!(call.poll(now, &mut pool), Action::WaitUntil(end));
 }

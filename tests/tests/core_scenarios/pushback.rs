@@ -76,3 +76,13 @@ fn a_retry_after_is_a_floor_and_the_backoff_grows_on() {
     let because: Vec<Because> = run.retries.iter().map(|retry| retry.because).collect();
     assert_eq!(because, [Because::Hint, Because::Backoff, Because::Backoff]);
 }
+
+/// A wish that is met anyway is not why the wait is as long as it is.
+#[test]
+fn a_retry_after_as_long_as_the_backoff_is_no_reason() {
+    let wishes = |millis| U.with_pushback(Pushback::AtLeast(ms(millis)));
+    for (wish, because) in [(99, Because::Backoff), (100, Because::Backoff), (101, Because::Hint)] {
+        let run = Client::new(calls(3, 100)).call(&[at_once(wishes(wish)), at_once(OK)]);
+        assert_eq!(run.retries[0].because, because, "{wish} ms");
+    }
+}

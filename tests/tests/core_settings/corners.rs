@@ -247,3 +247,35 @@ fn a_breaker_that_is_never_open_for_long_stays_so() {
         assert_eq!(breaker.state(), BreakerState::Open);
     }
 }
+
+/// Another rule keeps what the old one had: how the open time grows, and how it is spread.
+#[test]
+fn another_rule_opens_for_as_long() {
+    let second = Duration::from_secs(1);
+    let plain = BreakerPolicy::new(Consecutive::new(1).unwrap()).with_open_for(second).unwrap();
+    let every = LastN::<4>::new(1, 1, 1).unwrap();
+    let grown = plain.with_growth(2_000, 60 * second).unwrap();
+    assert_eq!(open_times(&grown.with_trip(every)), [1_000_000, 2_000_000, 4_000_000]);
+    assert_eq!(open_times(&plain.with_trip(every)), [1_000_000; 3]);
+
+    // A seed of zero is as good as any other.
+    for seed in [0, 7] {
+        let spread = plain.with_open_jitter(500, seed).unwrap();
+        let times = open_times(&spread.with_trip(every));
+        assert_eq!(times, open_times(&spread));
+        assert!(times[0] != times[1] && times[1] != times[2], "seed {seed}: {times:?}");
+    }
+}
+
+/// How long a breaker is open the first three times in a row, in microseconds.
+fn open_times<T: Trip>(policy: &BreakerPolicy<T>) -> [u64; 3] {
+    let (mut breaker, mut now) = (CircuitBreaker::closed(), NOW);
+    [(); 3].map(|()| {
+        let permit = breaker.admit(now, Deadline::NONE, policy).unwrap();
+        breaker.record(now, permit, Verdict::Failure, policy);
+        let retry_at = breaker.snapshot().retry_at.unwrap();
+        let open = retry_at.since(now).as_micros();
+        now = retry_at;
+        open
+    })
+}

@@ -100,3 +100,13 @@ fn what_rounds_to_zero_is_refused_like_zero() {
         assert!(taken || !zero, "{field} refuses a nanosecond, and takes zero");
     }
 }
+
+/// What is longer than there are microseconds has no end, instead of what is left of its bits.
+#[test]
+fn a_span_beyond_the_last_microsecond_is_endless() {
+    let last = Duration::from_micros(u64::MAX);
+    assert_eq!(Micros::from_duration(last - Duration::from_micros(1)).as_micros(), u64::MAX - 1);
+    for endless in [last, last + Duration::from_micros(1), 2 * last, Duration::MAX] {
+        assert_eq!(Micros::from_duration(endless), Micros::MAX, "{endless:?}");
+    }
+}
