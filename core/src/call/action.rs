@@ -25,7 +25,7 @@ pub enum Action {
 /// ```compile_fail
 /// use evenkeel_core::Attempt;
 ///
-/// let forged = Attempt(todo!());
+/// let forge = |info| Attempt(info);
 /// ```
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
