@@ -18,6 +18,7 @@ fn sets_of_codes() {
     assert_eq!(format!("{set:?}"), "{ABORTED, UNAVAILABLE}");
     assert_eq!(format!("{:?}", CodeSet::EMPTY), "{}");
     assert!(CodeSet::EMPTY.is_empty() && !set.is_empty());
+    assert_eq!(set.with(Code::Aborted), set, "a set has each once");
     assert_eq!(set.iter().collect::<CodeSet>(), set);
     assert_eq!(Code::ALL.into_iter().collect::<CodeSet>().iter().count(), 17);
     for code in Code::ALL {
