@@ -6,6 +6,7 @@
 
 passed=0
 failed=0
+root=$PWD
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # What a machine does not have and a script may build or unpack.
@@ -149,6 +150,16 @@ tests() {
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
         grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
     fi
+}
+
+# Keeps what a long run measured for VERIFICATION.md, where RECORD is set: `keep PART WHAT=IS...`.
+keep() {
+    [ -z "${RECORD:-}" ] || "$root/tests/verification" --record "$@"
+}
+
+# How many tests passed, by what they printed.
+passed_tests() {
+    awk '/^test result: / { passed += $4 } END { print passed + 0 " tests pass" }' "$log"
 }
 
 report() {

@@ -45,16 +45,4 @@ mod tests {
             assert_eq!(times_q16(value, factor), wide, "{value} {factor}");
         }
     }
-
-    /// The wide one saturates where no setting reaches.
-    #[test]
-    fn what_does_not_fit_is_the_most_there_is() {
-        let most = crate::num::times_q16(u64::MAX, crate::num::ONE_Q16);
-        assert_eq!(most, u64::MAX);
-        for (value, factor) in [(u64::MAX, 65_537), (u64::MAX, u32::MAX), (1 << 48, u32::MAX)] {
-            let exact = (u128::from(value) * u128::from(factor)) >> 16;
-            let due = u64::try_from(exact).unwrap_or(u64::MAX);
-            assert_eq!(crate::num::times_q16(value, factor), due, "{value} {factor}");
-        }
-    }
 }

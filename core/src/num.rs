@@ -58,3 +58,32 @@ pub(crate) const fn share_to_q16(thousandths: u16) -> u32 {
 
 /// One as 16.16.
 pub(crate) const ONE_Q16: u32 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::{ONE_Q16, grown_q16};
+
+    /// No setting reaches so far; a factor of one or two may.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn what_does_not_fit_is_the_most_there_is() {
+        for factor in [ONE_Q16, ONE_Q16 + 1, 2 * ONE_Q16, u32::MAX] {
+            for value in [1, 1 << 48, (1 << 63) - 1, 1 << 63, u64::MAX] {
+                let exact = (u128::from(value) * u128::from(factor)) >> 16;
+                let due = u64::try_from(exact).unwrap_or(u64::MAX);
+                assert_eq!(super::times_q16(value, factor), due, "{value} {factor}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_grows_does_so_by_one_at_least() {
+        let tenth = ONE_Q16 / 10;
+        assert_eq!(
+            [0, 1, 9, 10, 100].map(|value| grown_q16(value, ONE_Q16 + tenth)),
+            [0, 2, 10, 11, 109]
+        );
+        // By a factor of one nothing grows.
+        assert_eq!([0, 1, 9].map(|value| grown_q16(value, ONE_Q16)), [0, 1, 9]);
+    }
+}

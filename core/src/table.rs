@@ -252,3 +252,21 @@ const HALF_TURN: u32 = 1 << 31;
 
 /// 24 B of breaker, 4 B of key, 8 B of bookkeeping; and 12 B for the table.
 const _: () = assert!(size_of::<BreakerTable<u16, 8>>() <= 8 * 36 + 16);
+
+#[cfg(test)]
+mod tests {
+    use super::BreakerTable;
+    use crate::Instant;
+
+    /// There is no index that panics, and one beyond the end reaches nothing.
+    #[test]
+    fn a_slot_that_is_not_there_changes_nothing() {
+        let mut table = BreakerTable::<u8, 2>::new();
+        let untouched = table.clone();
+        for slot in [2, usize::MAX] {
+            table.hold(Instant::ZERO, slot, Instant::MAX);
+            table.replace(Instant::ZERO, slot, 7);
+        }
+        assert_eq!(table, untouched);
+    }
+}

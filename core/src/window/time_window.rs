@@ -58,13 +58,10 @@ impl<const B: usize> TimeWindow<B> {
             Ok(window) => window,
             Err(invalid) => return Err(invalid),
         };
-        let Some(bucket) = window.as_micros().checked_div(crate::num::widen_usize(B)) else {
-            return Err(Invalid::new("breaker.buckets", 0, "", "must be from 2 to 255 buckets"));
-        };
-        if bucket == 0 {
+        let Some(bucket @ 1..) = window.as_micros().checked_div(crate::num::widen_usize(B)) else {
             let rule = "must be at least a microsecond per bucket";
             return Err(Invalid::new("breaker.window", window.as_micros(), " µs", rule));
-        }
+        };
         if min_calls == 0 {
             return Err(Invalid::new("breaker.min_calls", 0, "", "must be 1 or more"));
         }

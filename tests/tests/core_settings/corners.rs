@@ -67,7 +67,10 @@ fn a_keyed_upstream_tells_what_changed() {
     let later = NOW.after(breaker.open_for());
     let (_, trial) = keyed.admit(later, Deadline::NONE, Tried::NONE).unwrap();
     assert_eq!(keyed.changed(), Some(Transition::HalfOpened));
-    keyed.renew(later, target, &trial);
+    let still = later.after(Micros::from_millis(1_000));
+    keyed.renew(still, target, &trial);
+    let refused = keyed.admit(still, Deadline::NONE, Tried::NONE).unwrap_err();
+    assert_eq!(refused, Refusal::CircuitOpen { retry_at: still.after(breaker.open_for()) });
     // Nobody is known by this key, so there is nothing to prolong and nothing is made.
     table.renew(later, 9, &trial, &breaker);
     assert_eq!(table.len(), 1);

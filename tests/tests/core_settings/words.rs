@@ -4,10 +4,10 @@
 use core::time::Duration;
 
 use evenkeel_core::{
-    Action, BreakerPolicy, BreakerState, BreakerTable, BudgetExhausted, Call, CallPolicy, Code,
-    CodeSet, Deadline, Event, HealthChange, Instant, Keyed, Micros, Next, Outcome, OutlierChange,
-    Refusal, Rejected, Report, RunningQuantile, Setback, Single, StopReason, Transition, Tried,
-    Upstream, Weight,
+    Action, BreakerPolicy, BreakerState, BreakerTable, BudgetExhausted, Call, CallPolicy,
+    CircuitBreaker, Code, CodeSet, Consecutive, Deadline, Event, HealthChange, Instant, Keyed,
+    Micros, Next, Outcome, OutlierChange, Refusal, Rejected, Report, RunningQuantile, Setback,
+    Single, StopReason, Throttle, ThrottlePolicy, Transition, Tried, Upstream, Weight,
 };
 
 const NOW: Instant = Instant::from_micros(1_000);
@@ -17,6 +17,8 @@ fn sets_of_codes() {
     let set = CodeSet::of(&[Code::Unavailable, Code::Aborted]);
     assert_eq!(format!("{set:?}"), "{ABORTED, UNAVAILABLE}");
     assert_eq!(format!("{:?}", CodeSet::EMPTY), "{}");
+    assert!(CodeSet::EMPTY.is_empty() && !set.is_empty());
+    assert_eq!(set.with(Code::Aborted), set, "a set has each once");
     assert_eq!(set.iter().collect::<CodeSet>(), set);
     assert_eq!(Code::ALL.into_iter().collect::<CodeSet>().iter().count(), 17);
     for code in Code::ALL {
@@ -143,4 +145,39 @@ fn a_borrowed_upstream_is_the_upstream() {
     let borrowed: &mut dyn Upstream = &mut keyed;
     assert_eq!(lived(borrowed), plain);
     assert_eq!((keyed.changed(), table.len()), (None, 1));
+}
+
+/// Every question goes through the loan: what is booked, what is prolonged, and what is allowed.
+#[test]
+fn a_borrowed_upstream_books_renews_and_allows() {
+    let (policy, second) = (CallPolicy::DEFAULT, Micros::from_millis(1_000));
+    let opens = BreakerPolicy::new(Consecutive::new(1).unwrap());
+    let opens = opens.with_open_for(second.as_duration()).unwrap();
+    let tokens = ThrottlePolicy::grpc(2, 100).unwrap();
+    let (mut breaker, mut throttle) = (CircuitBreaker::new(), Throttle::full(&tokens));
+    let mut single = Single::new(&policy)
+        .with_breaker(&mut breaker, &opens)
+        .with_throttle(&mut throttle, &tokens);
+    let failed =
+        Report { outcome: Outcome::unavailable(), took: Micros::ZERO, weight: Weight::Counts };
+
+    assert!(lent(&mut single).retry_allowed(NOW));
+    let (target, permit) = single.admit(NOW, Deadline::NONE, Tried::NONE).unwrap();
+    assert_eq!(single.changed(), None);
+    lent(&mut single).record(NOW, target, permit, &failed);
+    assert_eq!(single.changed(), Some(Transition::Opened));
+    assert!(!lent(&mut single).retry_allowed(NOW), "one of two tokens is half");
+
+    let half_open = NOW.after(second);
+    let (target, trial) = single.admit(half_open, Deadline::NONE, Tried::NONE).unwrap();
+    assert_eq!(single.changed(), Some(Transition::HalfOpened));
+    let later = half_open.after(Micros::from_millis(500));
+    lent(&mut single).renew(later, target, &trial);
+    let refused = single.admit(later, Deadline::NONE, Tried::NONE).unwrap_err();
+    assert_eq!(refused, Refusal::CircuitOpen { retry_at: later.after(second) });
+}
+
+/// A loan as an upstream of its own; called on the loan itself, a method would be the lender's.
+fn lent<'a, U: Upstream>(upstream: &'a mut U) -> impl Upstream + use<'a, U> {
+    upstream
 }

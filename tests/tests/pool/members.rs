@@ -10,7 +10,9 @@ use evenkeel_tonic::{NoHealthyTargets, Pool, cause};
 use tokio::sync::watch;
 use tonic::Code;
 
-use crate::lab::{ECHO, EXPORT, Lab, fails, opens_after, pass, plain, pool_of, says, text};
+use crate::lab::{
+    ECHO, EXPORT, Lab, busy, fails, opens_after, pass, plain, pool_of, says, spread, text,
+};
 
 fn targets(names: &[&str]) -> Vec<TargetName> {
     names.iter().map(|name| format!("{name}:1").parse().unwrap()).collect()
@@ -78,6 +80,20 @@ async fn a_member_that_was_there_before_finds_its_breaker_again() {
     lab.calls(2).await;
     lab.pool().set_targets(targets(&["a", "b"]));
     assert_eq!(lab.calls(4).await, "bbbb", "a is as broken as it was");
+}
+
+/// Whoever gets the number of one that was avoided begins without blame.
+#[tokio::test(start_paused = true)]
+async fn a_new_member_does_not_inherit_a_quarantine() {
+    let mut lab = Lab::new(&["a", "b"], plain());
+    lab.serve("c");
+    lab.serve_with("a", [busy()]);
+    assert_eq!(lab.calls(4).await, "!bbb", "a is avoided");
+    lab.pool().set_targets(targets(&["c", "b"]));
+    assert_eq!(lab.pool().members(), ["c:1", "b:1"], "c has the place of a");
+    lab.calls(2).await;
+    pass(1).await;
+    assert_eq!(spread(&lab.calls(20).await), [('b', 10), ('c', 10)]);
 }
 
 #[tokio::test(start_paused = true)]
