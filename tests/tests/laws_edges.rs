@@ -187,7 +187,7 @@ fn no_overflow_in_any_profile() {
 }
 
 /// The generator and its seeds are those that were published: Marsaglia's xorshift (13, 17, 5), the
-/// finalizer of MurmurHash3, and FNV-1a. So a run of today can be repeated by a later version.
+/// finalizer of `MurmurHash3`, and FNV-1a. So a run of today can be repeated by a later version.
 #[test]
 fn the_numbers_are_those_of_the_published_generators() {
     fn finalized(seed: u32) -> u32 {

@@ -51,6 +51,18 @@ fn waits() {
     }
 }
 
+/// What is written down as a constant is what its setters would make of it.
+#[test]
+fn defaults_are_what_their_setters_make() {
+    let hundred = Backoff::DEFAULT.with_jitter(Jitter::Proportional(100)).unwrap();
+    assert_eq!(hundred.with_multiplier(2_000).unwrap(), Backoff::DEFAULT);
+    let grpc = Backoff::new(secs(1), secs(120)).unwrap().with_multiplier(1_600).unwrap();
+    assert_eq!(grpc.with_jitter(Jitter::Proportional(200)).unwrap(), Backoff::CONNECTION);
+    let off = RetryPolicy::DEFAULT.with_max_attempts(1).unwrap().with_codes(CodeSet::EMPTY);
+    assert_eq!(off, RetryPolicy::OFF);
+    assert_eq!(Micros::SETTING_END.as_micros(), 281_474_976_710_656, "8.9 years");
+}
+
 #[test]
 fn breakers() {
     let trip = Consecutive::new(3).unwrap();
