@@ -113,9 +113,11 @@ impl Policy {
         self
     }
 
-    /// Retries that nothing bounds but the number of attempts: the worst case of one call.
+    /// The most attempts of one call against a server that fails: 1 for a method that may not be
+    /// executed twice, whatever the settings say of others.
     pub const fn attempts(&self) -> u16 {
-        self.call.retry().max_attempts()
+        let retry = self.call.retry();
+        if retry.is_idempotent() { retry.max_attempts() } else { 1 }
     }
 }
 

@@ -11,12 +11,16 @@ pub struct Report {
     pub name: String,
     /// The conclusion of the whole, as a sentence.
     pub conclusion: String,
+    /// Which method the calls are to, as [`Method`](crate::Method) says it.
+    pub calls: String,
     /// Numbers with their names, in order.
     pub facts: Vec<(&'static str, String)>,
     /// The pictures.
     pub figures: Vec<Figure>,
     /// The scenario as it was read, for whoever wants to run it again.
     pub source: String,
+    /// The policy as it was read: without it, the report proves nothing once its file has changed.
+    pub policy: String,
     /// How many seeds were run, from which on, and by which version.
     pub provenance: String,
 }
@@ -88,9 +92,10 @@ impl Report {
     /// What stands on the page, for a page that shows several.
     pub fn body(&self) -> String {
         let mut html = format!(
-            "<h1>{}</h1><p class=\"conclusion\">{}</p><dl>",
+            "<h1>{}</h1><p class=\"conclusion\">{}</p><p>In it, {}.</p><dl>",
             escape(&self.name),
-            escape(&self.conclusion)
+            escape(&self.conclusion),
+            escape(&self.calls)
         );
         for (name, value) in &self.facts {
             html += &format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
@@ -109,8 +114,9 @@ impl Report {
         html += CAVEATS;
         html += &format!(
             "</section><details><summary>The scenario</summary><pre>{}</pre></details>\
-             <footer>{}</footer>",
+             <details><summary>The policy</summary><pre>{}</pre></details><footer>{}</footer>",
             escape(&self.source),
+            escape(&self.policy),
             escape(&self.provenance)
         );
         html

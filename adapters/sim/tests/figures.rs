@@ -69,11 +69,39 @@ fn a_report_needs_nothing_from_outside() {
         conclusion: conclusion(&scenario, &batch, Some(0.25)),
         facts: facts(&scenario, &batch, Some(0.25)),
         figures: figures(&scenario, &policy, &record),
+        calls: "calls are to <any> method".into(),
         source: "policy = \"naive\" # <script>".into(),
+        policy: "[retry] # <img>".into(),
         provenance: "one seed".into(),
     };
     let html = report.to_html();
+    assert!(html.contains("to &lt;any&gt; method") && html.contains("[retry] # &lt;img&gt;"));
     let links = html.replace("http://www.w3.org/2000/svg", "");
     assert!(!links.contains("http") && !html.contains("<script") && !html.contains("<b>"));
     assert!(html.contains("does not end by itself") && html.contains("A model, not your service"));
+}
+
+/// It stands below the bars, where there is none.
+#[test]
+fn the_name_of_the_deadline_is_over_no_bar() {
+    let scenario = scenario();
+    for preset in PRESETS {
+        let record = run(&scenario, &preset.policy(), 1).unwrap();
+        let pictures = figures(&scenario, &preset.policy(), &record);
+        let svg = &pictures.iter().find(|figure| figure.id == "call").unwrap().svg;
+        let Some((before, _)) = svg.split_once("\">deadline of the call") else { continue };
+        let number = |text: &str| text.split('"').next().unwrap().parse::<f64>().unwrap();
+        let words = number(before.rsplit_once(" y=\"").unwrap().1);
+        for bar in svg.split("<rect class=\"bar").skip(1) {
+            let top = number(bar.split_once(" y=\"").unwrap().1);
+            let height = number(bar.split_once(" height=\"").unwrap().1);
+            assert!(words - 10.0 > top + height, "{}: {words} {top} {height}", preset.name);
+        }
+    }
+}
+
+#[test]
+fn the_map_says_what_its_numbers_are() {
+    let figure = map_figure(&scenario(), &named("naive").unwrap().policy(), &Map::new());
+    assert!(figure.svg.contains("in the cells: seconds to recover"));
 }

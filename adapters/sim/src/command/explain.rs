@@ -1,18 +1,23 @@
 //! This file knows `evenkeel explain`: one call, step by step.
 
-use std::path::Path;
-
 use evenkeel_core::{
     Action, Attempt, Because, BreakerPolicy, Call, CircuitBreaker, Code, Consecutive, Deadline,
-    Instant, Micros, Next, Outcome, Single, StopReason, Throttle, Trip, Upstream,
+    Instant, Micros, Next, Outcome, Single, StopReason, Throttle, Transition, Trip,
 };
-use evenkeel_sim::{Budget, Guard, Policy, parse_span, read_policy};
+use evenkeel_sim::{Budget, Guard, Policy, parse_span};
+
+use crate::input;
+use crate::out::tell;
 
 /// Walks one call through a policy: each decision, its reason and its time.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A preset, or a policy's file.
     policy: String,
+    /// The method that calls are to; without it, one that may be repeated, where the policy lists
+    /// some.
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
     /// How its attempts end, in order: status codes, or "timeout"; the last goes on for ever.
     #[arg(long, value_delimiter = ',', value_name = "CODE", default_value = "UNAVAILABLE")]
     fail: Vec<String>,
@@ -38,7 +43,8 @@ enum End {
 }
 
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
-    let policy = read_policy(&args.policy, Path::new(""))?.policy;
+    let named = input::policy(&args.policy, args.method.as_deref())?;
+    let policy = named.policy;
     let caller = args.timeout.as_deref().map(parse_span).transpose()?;
     let mut story = Story {
         ends: args.fail.iter().map(|word| end(word)).collect::<Result<_, _>>()?,
@@ -47,7 +53,12 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         seed: args.seed,
         calls: args.calls,
         told: 0,
+        changed: None,
     };
+    tell!("{}: {}", named.name, named.method);
+    if let Some(warning) = named.method.warning() {
+        tell!("  warning: {warning}");
+    }
     match policy.guard {
         Guard::Consecutive(rule) => story.tell(&policy, Some(rule)),
         Guard::LastN(rule) => story.tell(&policy, Some(rule)),
@@ -57,10 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         Guard::None | Guard::Adaptive(_) => story.tell::<Consecutive>(&policy, None),
     }
     if matches!(policy.guard, Guard::Adaptive(_)) {
-        println!("(Its adaptive throttling is a model for fleets, and not in this walk.)");
+        tell!("(Its adaptive throttling is a model for fleets, and not in this walk.)");
     }
     if !matches!(policy.budget, Budget::None | Budget::Shipped(_)) {
-        println!("(Its retry budget is a model for fleets, and not in this walk.)");
+        tell!("(Its retry budget is a model for fleets, and not in this walk.)");
     }
     Ok(true)
 }
@@ -74,6 +85,8 @@ struct Story {
     calls: u32,
     /// Attempts made in all calls, which is where in `ends` the story is.
     told: usize,
+    /// What the breaker did last, and was told.
+    changed: Option<Transition>,
 }
 
 impl Story {
@@ -86,40 +99,34 @@ impl Story {
         let mut now = Instant::ZERO;
         for call in 0..self.calls {
             if self.calls > 1 {
-                println!("call {}", call + 1);
+                tell!("call {}", call + 1);
             }
             let mut upstream = Single::new(&policy.call);
             if let Some((throttle, rule)) = &mut throttle {
                 upstream = upstream.with_throttle(throttle, rule);
             }
+            self.changed = None;
             now = match &rule {
                 Some(rule) => {
-                    let mut single = Single::new(&policy.call).with_breaker(&mut breaker, rule);
-                    if let Some((throttle, rule)) = &mut throttle {
-                        single = single.with_throttle(throttle, rule);
-                    }
-                    let end = self.walk(now, policy, call, &mut single);
-                    if let Some(changed) = single.changed() {
-                        say(end, &format!("the breaker: {changed:?}"));
-                    }
-                    end
+                    let mut upstream = upstream.with_breaker(&mut breaker, rule);
+                    self.walk(now, policy, call, &mut upstream)
                 }
                 None => self.walk(now, policy, call, &mut upstream),
             };
             if let Some((throttle, _)) = &throttle {
                 let tokens = f64::from(throttle.millitokens()) / 1_000.0;
-                println!("            the throttle has {tokens} tokens left");
+                tell!("            the throttle has {tokens} tokens left");
             }
         }
     }
 
     /// One call; answers when it is over.
-    fn walk(
+    fn walk<T: Trip>(
         &mut self,
         start: Instant,
         policy: &Policy,
         number: u32,
-        upstream: &mut impl Upstream,
+        upstream: &mut Single<'_, T>,
     ) -> Instant {
         let caller = self.caller.map_or(Deadline::NONE, |span| Deadline::at(start.after(span)));
         let deadline = policy.call.deadline(start, caller);
@@ -133,7 +140,9 @@ impl Story {
         }
         let mut call = Call::new(deadline, self.seed.wrapping_add(number));
         loop {
-            match call.poll(now, upstream) {
+            let action = call.poll(now, upstream);
+            self.say_what_changed(now, upstream.changed());
+            match action {
                 Action::Attempt(attempt) => now = self.attempt(now, &mut call, attempt, upstream),
                 Action::WaitUntil(at) => now = at,
                 Action::Finish(reason) => {
@@ -147,12 +156,22 @@ impl Story {
         }
     }
 
-    fn attempt(
+    /// A change of the breaker, when it happens. It never does the same twice in a row.
+    fn say_what_changed(&mut self, now: Instant, changed: Option<Transition>) {
+        if changed != self.changed {
+            self.changed = changed;
+            if let Some(changed) = changed {
+                say(now, &format!("the breaker: {changed:?}"));
+            }
+        }
+    }
+
+    fn attempt<T: Trip>(
         &mut self,
         now: Instant,
         call: &mut Call,
         attempt: Attempt,
-        upstream: &mut impl Upstream,
+        upstream: &mut Single<'_, T>,
     ) -> Instant {
         let number = attempt.number();
         let until = attempt.deadline();
@@ -174,6 +193,7 @@ impl Story {
         };
         let next = call.complete(ends_at, upstream, attempt, Outcome::new(code));
         say(ends_at, &format!("attempt {number} ends: {}", code.name()));
+        self.say_what_changed(ends_at, upstream.changed());
         if let Next::Retry { at, because } = next {
             let wait = at.since(ends_at).as_micros() as f64 / 1e6;
             let why = match because {
@@ -192,14 +212,24 @@ fn end(word: &str) -> Result<End, String> {
     if word.eq_ignore_ascii_case("timeout") {
         return Ok(End::Timeout);
     }
-    let code = Code::from_name(&word.to_ascii_uppercase());
+    let word_in_capitals = word.to_ascii_uppercase().replace('-', "_");
+    let code = Code::from_name(&word_in_capitals);
     code.map(End::Code).ok_or_else(|| {
-        format!("--fail: \"{word}\" is no status code; write UNAVAILABLE, OK and so on, or timeout")
+        let known = Code::ALL.iter().map(|code| code.name()).chain(["TIMEOUT"]);
+        let apart = |known: &str| strsim::damerau_levenshtein(&word_in_capitals, known);
+        let nearest = known.min_by_key(|known| apart(known));
+        let advice = match nearest {
+            Some(nearest) if apart(nearest) <= nearest.len().div_ceil(3) => {
+                format!("did you mean {nearest}?")
+            }
+            _ => "write UNAVAILABLE, OK and so on, or timeout".into(),
+        };
+        format!("--fail: \"{word}\" is no status code; {advice}")
     })
 }
 
 fn say(now: Instant, what: &str) {
-    println!("{:>10}  {what}", instant_text(now));
+    tell!("{:>10}  {what}", instant_text(now));
 }
 
 fn instant_text(at: Instant) -> String {

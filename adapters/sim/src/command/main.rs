@@ -7,6 +7,8 @@ mod check;
 mod clock;
 mod compare;
 mod explain;
+mod input;
+mod out;
 mod parallel;
 mod presets;
 mod progress;
@@ -47,11 +49,11 @@ fn main() -> ExitCode {
         Command::Speed(args) => speed::run(&args),
         Command::Validate(args) => validate::run(&args),
     };
-    match done {
+    match done.and_then(|well| out::finish().map(|()| well)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
-            eprintln!("evenkeel: {why}");
+            out::aside(format_args!("evenkeel: {why}"));
             ExitCode::from(2)
         }
     }

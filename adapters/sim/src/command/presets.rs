@@ -2,6 +2,8 @@
 
 use evenkeel_sim::presets::{PRESETS, named};
 
+use crate::out::tell;
+
 /// Lists the policies that have names, or prints one as a settings file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -15,15 +17,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let Some(name) = &args.name else {
         for preset in PRESETS {
-            println!("{:14} {}", preset.name, preset.about);
+            tell!("{:14} {}", preset.name, preset.about);
         }
         return Ok(true);
     };
     let preset = named(name).ok_or_else(|| format!("there is no preset called {name}"))?;
     if args.rust {
-        print!("// {}\n{}", preset.about, preset.spec.to_rust());
+        tell!("// {}\n{}", preset.about, preset.spec.to_rust().trim_end());
     } else {
-        print!("# {}\n{}", preset.about, preset.spec.to_toml());
+        tell!("# {}\n{}", preset.about, preset.spec.to_toml().trim_end());
     }
     Ok(true)
 }

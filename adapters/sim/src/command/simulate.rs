@@ -3,22 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, facts, figures, map_figure,
-    run as simulate, safe_load,
+    Axes, Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, facts, figures_on,
+    map_figure, run as simulate, safe_load,
 };
 
 use crate::clock::Stopwatch;
-use crate::parallel;
+use crate::out::{self, tell};
 use crate::progress::Progress;
+use crate::{input, parallel};
 
 /// Runs a scenario and says what becomes of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario, a TOML file; see docs/simulate.md.
+    /// The scenario, a TOML file; see docs/scenario-keys.md.
     scenario: PathBuf,
     /// Instead of the scenario's policy: a preset, or a policy's file.
     #[arg(long)]
     policy: Option<String>,
+    /// The method that calls are to; without it, one that may be repeated, where the policy lists
+    /// some.
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
     /// Instead of the scenario's number of seeds.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: Option<u32>,
@@ -46,9 +51,12 @@ pub(crate) struct Simulated {
 }
 
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
-    let mut file = ScenarioFile::read(&args.scenario)?;
+    let mut file = input::scenario(&args.scenario, "simulate SCENARIO --policy POLICY")?;
     if let Some(policy) = &args.policy {
         file.use_policy(policy, Path::new(""))?;
+    }
+    if let Some(method) = &args.method {
+        file.use_method(method)?;
     }
     file.seeds = args.seeds.unwrap_or(file.seeds);
     let watch = Stopwatch::start();
@@ -57,16 +65,18 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         simulated.print_csv();
         return Ok(true);
     }
-    let report = simulated.report(&title(&args.scenario));
+    let name = format!("{}: {}", title(&args.scenario), simulated.file.policy.name);
+    let report = simulated.report(&name, &mut Axes::default());
     print(&report);
+    print_warning("", &simulated.file);
     if let Some(path) = &args.html {
         write(path, &report.to_html())?;
-        println!("\n{} has the pictures.", path.display());
+        tell!("\n{} has the pictures.", path.display());
     }
     if let Some(folder) = &args.svg {
         write_svg(folder, &report.figures)?;
     }
-    eprintln!("{:.1} s", watch.wall().as_secs_f64());
+    out::aside(format_args!("{:.1} s", watch.wall().as_secs_f64()));
     Ok(true)
 }
 
@@ -104,11 +114,11 @@ impl Simulated {
         Ok(())
     }
 
-    pub(crate) fn report(&self, name: &str) -> Report {
+    pub(crate) fn report(&self, name: &str, axes: &mut Axes) -> Report {
         let ScenarioFile { scenario, policy, seeds, seed, source, .. } = &self.file;
         let mut pictures = Vec::new();
         if let Some(first) = self.runs.first() {
-            pictures = figures(scenario, &policy.policy, first);
+            pictures = figures_on(axes, scenario, &policy.policy, first);
         }
         if let Some(map) = &self.map {
             pictures.push(map_figure(scenario, &policy.policy, map));
@@ -116,11 +126,13 @@ impl Simulated {
         let cut_short = self.runs.iter().any(|run| run.cut_short);
         let note = if cut_short { " A run was cut short at max_events." } else { "" };
         Report {
-            name: format!("{name}: {}", policy.name),
+            name: name.into(),
             conclusion: conclusion(scenario, &self.batch, self.safe_load),
             facts: facts(scenario, &self.batch, self.safe_load),
             figures: pictures,
+            calls: policy.method.to_string(),
             source: source.clone(),
+            policy: policy.source.clone(),
             provenance: format!(
                 "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.{note}",
                 env!("CARGO_PKG_VERSION")
@@ -130,13 +142,13 @@ impl Simulated {
 
     /// One line for each second of each run.
     fn print_csv(&self) {
-        println!(
+        tell!(
             "seed,second,calls,good,attempts,goodput,failed,rejected,denied,executed,wasted,\
              refused,queue,delay_us,open,half_open"
         );
         for run in &self.runs {
             for (second, s) in run.seconds.iter().enumerate() {
-                println!(
+                tell!(
                     "{},{second},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                     run.seed,
                     s.calls,
@@ -160,15 +172,22 @@ impl Simulated {
 }
 
 fn print(report: &Report) {
-    println!("{}\n\n{}\n", report.name, report.conclusion);
+    tell!("{}\n\n{}\nIn it, {}.\n", report.name, report.conclusion, report.calls);
     for (name, value) in &report.facts {
-        println!("  {name:<34} {value:>8}");
+        tell!("  {name:<34} {value:>8}");
     }
-    println!();
+    tell!();
     for figure in &report.figures {
-        println!("- {}", figure.conclusion);
+        tell!("- {}", figure.conclusion);
     }
-    println!("\n{}", report.provenance);
+    tell!("\n{}", report.provenance);
+}
+
+/// Says, if so, that nothing that is simulated may be repeated.
+pub(crate) fn print_warning(before: &str, file: &ScenarioFile) {
+    if let Some(warning) = file.policy.method.warning() {
+        tell!("{before}warning: {warning}");
+    }
 }
 
 pub(crate) fn title(path: &Path) -> String {

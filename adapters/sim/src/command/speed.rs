@@ -7,24 +7,23 @@ use evenkeel_sim::presets::named;
 use evenkeel_sim::{Arrivals, FaultKind, Policy, Scenario, Storm, doubling, run as simulate};
 
 use crate::clock::Stopwatch;
+use crate::out::tell;
 
 /// Measures events per second, the standard outage, a million devices, and growth with the fleet.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args) -> Result<bool, String> {
-    println!("The standard outage: 700 calls/s for 390 s, on one processor");
+    tell!("The standard outage: 700 calls/s for 390 s, on one processor");
     for name in ["no-retry", "naive", "steady"] {
         let policy = named(name).map_or(Policy::NO_RETRY, |preset| preset.policy());
         measure(name, &Scenario::outage(FaultKind::Stall), &policy)?;
     }
-    println!("A million devices that reconnect, full jitter from 1 s to 60 s");
+    tell!("A million devices that reconnect, full jitter from 1 s to 60 s");
     storm();
-    println!(
-        "20,000 calls a second from more and more clients, each with a breaker and a throttle"
-    );
+    tell!("20,000 calls a second from more and more clients, each with a breaker and a throttle");
     series(|_| 20_000)?;
-    println!("As many calls a second as clients: more under way as well");
+    tell!("As many calls a second as clients: more under way as well");
     series(|clients| clients)?;
     Ok(true)
 }
@@ -38,7 +37,7 @@ fn series(per_second: impl Fn(u32) -> u32) -> Result<(), String> {
         costs.push(measure(&format!("{clients} clients"), &scenario, &steady)?);
     }
     if let (Some(first), Some(last)) = (costs.first(), costs.last()) {
-        println!("  cost per event, 10⁶ over 10³ clients: {:.1} ×", last / first);
+        tell!("  cost per event, 10⁶ over 10³ clients: {:.1} ×", last / first);
     }
     Ok(())
 }
@@ -49,7 +48,7 @@ fn measure(name: &str, scenario: &Scenario, policy: &Policy) -> Result<f64, Stri
     let record = simulate(scenario, policy, 11).map_err(|unfit| unfit.to_string())?;
     let seconds = watch.read().as_secs_f64();
     let events = record.events as f64;
-    println!(
+    tell!(
         "  {name:<18} {:>9} events in {seconds:.3} s: {:.1} million a second",
         record.events,
         events / seconds / 1e6
@@ -66,7 +65,7 @@ fn storm() {
         || "unknown here".into(),
         |kilobytes| format!("{} MB at the most so far", kilobytes / 1_000),
     );
-    println!("  {} dials in {seconds:.2} s; memory {memory}", report.attempts);
+    tell!("  {} dials in {seconds:.2} s; memory {memory}", report.attempts);
 }
 
 /// A fleet with so many calls a second, on a server half of which is busy.

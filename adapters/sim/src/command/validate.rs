@@ -4,6 +4,7 @@ use evenkeel_sim::validate::outage::{self, Expected};
 use evenkeel_sim::validate::{CHECKS, Machines};
 use serde_json::{Value, json};
 
+use crate::out::tell;
 use crate::parallel;
 use crate::progress::Progress;
 
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     drop(progress);
     let lines: Vec<Line> = lines.into_iter().flatten().collect();
     if args.json {
-        println!("{}", to_json(&lines));
+        tell!("{}", to_json(&lines));
     } else {
         print(&lines);
     }
@@ -111,18 +112,21 @@ fn print(lines: &[Line]) {
     let mut last = "";
     for line in lines {
         if line.id != last {
-            println!("\n{} {}", line.id, line.source);
+            tell!("\n{} {}", line.id, line.source);
             last = &line.id;
         }
         let sign = if line.passes { '✓' } else { '✗' };
-        println!(
+        tell!(
             "  {sign} {:<58} expected {:<18} {:<14} got {}",
-            line.what, line.expected, line.tolerance, line.got
+            line.what,
+            line.expected,
+            line.tolerance,
+            line.got
         );
     }
     let failed = lines.iter().filter(|line| !line.passes).count();
-    println!("\nV26 (Breakwater, HotOS'25) is about servers: cited, not simulated.");
-    println!("{} agree, {failed} do not", lines.len() - failed);
+    tell!("\nV26 (Breakwater, HotOS'25) is about servers: cited, not simulated.");
+    tell!("{} agree, {failed} do not", lines.len() - failed);
 }
 
 fn to_json(lines: &[Line]) -> Value {

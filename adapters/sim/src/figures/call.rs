@@ -2,7 +2,7 @@
 
 use evenkeel_core::{Action, Call, Code, Deadline, Instant, Micros, Next, Outcome, Single};
 
-use super::Figure;
+use super::{Axes, Axis, Figure};
 use crate::plot::{Chart, Scale, clock, short};
 use crate::summary::quantile;
 use crate::{FaultKind, Policy, Scenario};
@@ -15,7 +15,7 @@ struct Attempt {
     end: f64,
 }
 
-pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
+pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, policy: &Policy) -> Figure {
     let at_once = matches!(scenario.fault.kind, FaultKind::FailFast | FaultKind::Restart { .. });
     let attempts = attempts(policy, at_once);
     let shown = attempts.iter().take(MOST);
@@ -23,7 +23,11 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
     let deadline = policy.call.timeout().as_micros() as f64 / 1e6;
     let has_deadline = deadline < last * 3.0;
     let end = if has_deadline { last.max(deadline) * 1.04 } else { last * 1.08 };
-    let rows = attempts.len().clamp(1, MOST) as f64;
+    let end = axes.reach(Axis::Call, end);
+    let mut rows = attempts.len().clamp(1, MOST) as f64;
+    if has_deadline {
+        rows += 0.7; // For its name, below the bars.
+    }
     let mut chart = Chart::new(
         Scale::linear(0.0, end),
         "time from the start of the call, s",
@@ -40,7 +44,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy) -> Figure {
     }
     if has_deadline {
         chart.upright("level", deadline);
-        chart.note("note end", deadline - end / 150.0, rows - 0.08, "deadline of the call");
+        chart.note("note end", deadline - end / 150.0, rows - 0.16, "deadline of the call");
     }
     chart.name("c1", "the middle call's attempt");
     chart.name("c6", "where 90 % of such attempts start");

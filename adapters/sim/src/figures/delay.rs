@@ -1,11 +1,12 @@
 //! This file draws how long requests wait at the server, against how long their callers do.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped, shown_until};
+use super::{Axes, Axis, Figure, POINTS, fault_span, fault_word, grouped, shown_until};
 use crate::plot::{Chart, Scale, clock};
 use crate::record::{Run, Second};
 use crate::{Policy, Scenario, Summary};
 
 pub(super) fn figure(
+    axes: &mut Axes,
     scenario: &Scenario,
     policy: &Policy,
     record: &Run,
@@ -13,10 +14,11 @@ pub(super) fn figure(
 ) -> Figure {
     let limit = policy.call.attempt_timeout().shorter(policy.call.timeout());
     let limit = limit.as_micros() as f64 / 1e6;
-    let end = shown_until(scenario, summary);
+    let end = axes.reach(Axis::Until, shown_until(scenario, summary));
     let groups = grouped(record, end, POINTS);
     let delays: Vec<_> = groups.iter().map(|(at, group)| (*at, longest(group))).collect();
     let top = delays.iter().map(|(_, delay)| *delay).fold(10.0, f64::max);
+    let top = axes.reach(Axis::Delay, top);
     let mut chart = Chart::new(
         Scale::linear(0.0, end),
         "time, s",

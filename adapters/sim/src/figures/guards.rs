@@ -1,17 +1,18 @@
 //! This file draws what the clients hold back themselves: open breakers, and retries denied.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
+use super::{Axes, Axis, Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
 use crate::plot::{Chart, Scale, percent, short};
 use crate::record::{Run, Second};
 use crate::{Budget, Guard, Policy, Scenario, Summary};
 
 pub(super) fn figure(
+    axes: &mut Axes,
     scenario: &Scenario,
     policy: &Policy,
     record: &Run,
     summary: &Summary,
 ) -> Figure {
-    let end = shown_until(scenario, summary);
+    let end = axes.reach(Axis::Until, shown_until(scenario, summary));
     let mut chart =
         Chart::new(Scale::linear(0.0, end), "time, s", Scale::linear(0.0, 100.0), "share, %");
     let (from, to) = fault_span(scenario);

@@ -1,11 +1,11 @@
 //! This file draws the attempts around the end of the fault, in tenths of a second.
 
-use super::{Figure, fault_span};
+use super::{Axes, Axis, Figure, fault_span};
 use crate::Scenario;
 use crate::plot::{Chart, Scale, short};
 use crate::record::Run;
 
-pub(super) fn figure(scenario: &Scenario, record: &Run) -> Figure {
+pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, record: &Run) -> Figure {
     let (_, end) = fault_span(scenario);
     let (first, last) = ((end - BEFORE).max(0.0), end + AFTER);
     let capacity = scenario.capacity() / 10.0;
@@ -18,6 +18,7 @@ pub(super) fn figure(scenario: &Scenario, record: &Run) -> Figure {
         .take_while(|(at, _)| *at < last)
         .collect();
     let top = tenths.iter().map(|(_, attempts)| *attempts).fold(capacity, f64::max);
+    let top = axes.reach(Axis::Herd, top);
     let mut chart = Chart::new(
         Scale::linear(first - end, last - end),
         "time from the end of the fault, s",

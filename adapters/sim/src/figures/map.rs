@@ -14,7 +14,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
     let (first, last) = (map.loads[0] - half, map.loads[map.loads.len() - 1] + half);
     let mut chart = Chart::new(
         Scale::marked(first * 100.0, last * 100.0, 10, 10),
-        "load, % of capacity",
+        "load, % of capacity (in the cells: seconds to recover)",
         Scale::rows(rows),
         "length of the fault",
     )

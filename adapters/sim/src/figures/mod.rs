@@ -1,11 +1,15 @@
 //! This file knows which pictures are drawn of a simulation, each with its conclusion as a sentence.
 
+mod axes;
 mod call;
 mod delay;
 mod guards;
 mod herd;
 mod map;
 mod rates;
+
+pub use axes::Axes;
+use axes::Axis;
 
 use crate::plot::STYLE;
 use crate::record::{Run, Second};
@@ -40,13 +44,23 @@ pub const fn style() -> &'static str {
 
 /// The pictures of one run: rates, queueing delay, what clients hold back, the herd, one call.
 pub fn figures(scenario: &Scenario, policy: &Policy, record: &Run) -> Vec<Figure> {
+    figures_on(&mut Axes::default(), scenario, policy, record)
+}
+
+/// The same pictures on these axes, to be laid beside those of another run.
+pub fn figures_on(
+    axes: &mut Axes,
+    scenario: &Scenario,
+    policy: &Policy,
+    record: &Run,
+) -> Vec<Figure> {
     let summary = Summary::of(record, scenario);
     vec![
-        rates::figure(scenario, record, &summary),
-        delay::figure(scenario, policy, record, &summary),
-        guards::figure(scenario, policy, record, &summary),
-        herd::figure(scenario, record),
-        call::figure(scenario, policy),
+        rates::figure(axes, scenario, record, &summary),
+        delay::figure(axes, scenario, policy, record, &summary),
+        guards::figure(axes, scenario, policy, record, &summary),
+        herd::figure(axes, scenario, record),
+        call::figure(axes, scenario, policy),
     ]
 }
 

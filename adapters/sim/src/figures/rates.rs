@@ -1,15 +1,21 @@
 //! This file draws calls, attempts and useful answers over time, against what the server can do.
 
-use super::{Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
+use super::{Axes, Axis, Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
 use crate::plot::{Chart, Scale, percent, short};
 use crate::record::{Run, Second};
 use crate::{Scenario, Summary};
 
-pub(super) fn figure(scenario: &Scenario, record: &Run, summary: &Summary) -> Figure {
-    let end = shown_until(scenario, summary);
+pub(super) fn figure(
+    axes: &mut Axes,
+    scenario: &Scenario,
+    record: &Run,
+    summary: &Summary,
+) -> Figure {
+    let end = axes.reach(Axis::Until, shown_until(scenario, summary));
     let groups = grouped(record, end, POINTS);
     let top = groups.iter().map(|(_, group)| mean(group, |second| second.attempts));
     let top = top.fold(scenario.capacity().min(scenario.offered() * 10.0), f64::max);
+    let top = axes.reach(Axis::Rate, top);
     let mut chart = Chart::new(Scale::linear(0.0, end), "time, s", Scale::up_to(top), "per second");
     let (from, to) = fault_span(scenario);
     chart.band(from, to, fault_word(scenario));

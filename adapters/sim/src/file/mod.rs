@@ -1,10 +1,13 @@
 //! This file knows how scenarios and policies are read from files.
 
+mod method;
+mod place;
 mod policy;
 mod scenario;
 mod size;
 mod span;
 
+pub use method::Method;
 pub use policy::{Named, read_policy};
 pub use scenario::ScenarioFile;
 pub use size::read;

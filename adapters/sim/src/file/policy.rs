@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use evenkeel_core::{CallPolicy, RetryPolicy};
-use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings};
+use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsError};
 use serde::Deserialize;
 
+use super::method::{self, Method};
 use super::{Span, read};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
@@ -19,10 +19,40 @@ use crate::{Budget, Guard, Policy};
 pub struct Named {
     /// A preset's name, or the file's.
     pub name: String,
-    /// The policy.
+    /// The policy, as it holds for [`method`](Self::method).
     pub policy: Policy,
+    /// The method that the simulated calls are to.
+    pub method: Method,
     /// What looks wrong with it, though each setting is right by itself.
     pub warnings: Vec<String>,
+    /// The text it was read from.
+    pub source: String,
+    is_json: bool,
+}
+
+impl Named {
+    const fn new(policy: Policy, method: Method, warnings: Vec<String>) -> Self {
+        Self {
+            name: String::new(),
+            policy,
+            method,
+            warnings,
+            source: String::new(),
+            is_json: false,
+        }
+    }
+
+    /// The same policy, as it holds for calls to another method: its full name, the last part of
+    /// it, or a beginning such as "Get*".
+    ///
+    /// # Errors
+    ///
+    /// A text that says how a method is written.
+    pub fn calling(self, method: &str) -> Result<Self, String> {
+        let named =
+            parse(&self.source, self.is_json, Some(method)).map_err(|all| all.join("\n"))?;
+        Ok(Self { name: self.name, ..named })
+    }
 }
 
 /// A preset by its name, or a policy's file, which is looked for in `folder`.
@@ -32,9 +62,9 @@ pub struct Named {
 /// A text that says which presets there are, or what is wrong with the file.
 pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if let Some(preset) = named(name) {
-        let mut read = from_toml(&preset.spec.to_toml())?;
-        read.name = name.into();
-        return Ok(read);
+        let text = format!("# {}\n{}", preset.about, preset.spec.to_toml());
+        let read = parse(&text, false, None).map_err(|all| all.join("\n"))?;
+        return Ok(Named { name: name.into(), ..read });
     }
     let path = folder.join(name);
     if path.extension().is_none() && !path.exists() {
@@ -46,43 +76,59 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     }
     let text = read(&path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json");
-    let policy = if is_json { from_json(&text) } else { from_toml(&text) };
-    let mut named = policy.map_err(|why| format!("{}: {why}", path.display()))?;
-    named.name =
-        path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
+    let named = parse(&text, is_json, None).map_err(|all| {
+        let all = all.iter().map(|why| format!("{}: {why}", path.display()));
+        all.collect::<Vec<_>>().join("\n")
+    })?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Ok(Named { name: stem.unwrap_or_else(|| name.into()), ..named })
+}
+
+/// A policy's text, as it holds for `method`; else all that is wrong with it.
+fn parse(text: &str, is_json: bool, method: Option<&str>) -> Result<Named, Vec<String>> {
+    let mut named = if is_json { from_json(text, method)? } else { from_toml(text, method)? };
+    named.warnings.extend(named.method.warning());
+    (named.source, named.is_json) = (text.into(), is_json);
     Ok(named)
 }
 
-fn from_toml(text: &str) -> Result<Named, String> {
+fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     // Where there is a model, the rest is written again without it, and places are lost.
     let whole: Result<toml::Table, _> = toml::from_str(text);
     if let Ok(mut whole) = whole
         && let Some(model) = whole.remove("model")
     {
-        let rest = toml::to_string(&whole).map_err(|error| error.to_string())?;
-        let model: Model = model.try_into().map_err(|error| format!("[model]: {error}"))?;
-        let mut named =
-            of_settings(&Settings::from_toml(&rest).map_err(|error| error.to_string())?);
+        let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
+        let model: Result<Model, toml::de::Error> = model.try_into();
+        let model = model.map_err(|error| vec![format!("[model]: {}", error.message())])?;
+        let settings = Settings::from_toml(&rest).map_err(|error| lines(&error))?;
+        let mut named = of_settings(&settings, method)?;
         named.policy.budget = model.budget();
         return Ok(named);
     }
-    Ok(of_settings(&Settings::from_toml(text).map_err(|error| error.to_string())?))
+    of_settings(&Settings::from_toml(text).map_err(|error| lines(&error))?, method)
 }
 
-fn from_json(text: &str) -> Result<Named, String> {
-    let whole: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+fn from_json(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
+    let whole: Result<serde_json::Value, _> = serde_json::from_str(text);
+    let whole = whole.map_err(|error| vec![error.to_string()])?;
     let is_service_config = ["methodConfig", "retryThrottling", "loadBalancingConfig"]
         .iter()
         .any(|key| whole.get(key).is_some());
     if is_service_config {
-        let config = ServiceConfig::from_json(text).map_err(|error| error.to_string())?;
-        return Ok(of_service_config(&config));
+        let config = ServiceConfig::from_json(text).map_err(|error| lines(&error))?;
+        return of_service_config(&config, method);
     }
-    Ok(of_settings(&Settings::from_json(text).map_err(|error| error.to_string())?))
+    of_settings(&Settings::from_json(text).map_err(|error| lines(&error))?, method)
 }
 
-fn of_settings(settings: &Settings) -> Named {
-    let call = settings.call_policy(ANY_METHOD);
+/// Each problem is a line of its own.
+fn lines(error: &SettingsError) -> Vec<String> {
+    error.to_string().lines().map(Into::into).collect()
+}
+
+fn of_settings(settings: &Settings, asked: Option<&str>) -> Result<Named, Vec<String>> {
+    let (method, call) = method::of_settings(settings, asked).map_err(|why| vec![why])?;
     let (guard, open_jitter) = match settings.breaker() {
         Some(breaker) => (guard(breaker), open_jitter(settings)),
         None => (Guard::None, 0),
@@ -90,20 +136,15 @@ fn of_settings(settings: &Settings) -> Named {
     let budget =
         settings.throttle().map_or(Budget::None, |throttle| Budget::Shipped(throttle.policy()));
     let warnings = settings.warnings().iter().map(ToString::to_string).collect();
-    let policy = Policy { call, guard, budget, open_jitter };
-    Named { name: String::new(), policy, warnings }
+    Ok(Named::new(Policy { call, guard, budget, open_jitter }, method, warnings))
 }
 
-/// The policy of the methods that have no entry of their own; where all have one, of the first.
-fn of_service_config(config: &ServiceConfig) -> Named {
-    let first = config.methods().next().map_or(ANY_METHOD, |(name, _)| name);
-    let default = config.call_policy(ANY_METHOD);
-    let is_default = *default.retry() == RetryPolicy::OFF || default == CallPolicy::DEFAULT;
-    let call = if is_default { config.call_policy(first) } else { default };
+fn of_service_config(config: &ServiceConfig, asked: Option<&str>) -> Result<Named, Vec<String>> {
+    let (method, call) = method::of_service_config(config, asked).map_err(|why| vec![why])?;
     let budget = config.throttle().map_or(Budget::None, Budget::Shipped);
     let policy = Policy { call, guard: Guard::None, budget, open_jitter: 0 };
     let warnings = config.notes().iter().map(ToString::to_string).collect();
-    Named { name: String::new(), policy, warnings }
+    Ok(Named::new(policy, method, warnings))
 }
 
 fn guard(breaker: &Breaker) -> Guard {
@@ -152,6 +193,3 @@ impl Model {
         }
     }
 }
-
-/// No method has this name, so it is given what those without an entry of their own are.
-const ANY_METHOD: &str = "/any/Method";

@@ -5,8 +5,8 @@ use std::path::Path;
 use evenkeel_core::Micros;
 use serde::Deserialize;
 
-use super::{Named, Span, read, read_policy};
-use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario};
+use super::{Named, Span, place, read, read_policy};
+use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario, Unfit};
 
 /// A scenario as it stands in a file.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct ScenarioFile {
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,
+    /// The method its calls are to, where the file or somebody else says one.
+    method: Option<String>,
     /// The text it was read from.
     pub source: String,
 }
@@ -27,6 +29,7 @@ pub struct ScenarioFile {
 #[serde(deny_unknown_fields)]
 struct Raw {
     policy: Option<String>,
+    method: Option<String>,
     seeds: Option<u32>,
     seed: Option<u64>,
     end: Option<Span>,
@@ -90,7 +93,7 @@ struct RawFault {
     setup: Option<Span>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum RawKind {
     BlackHole,
@@ -121,31 +124,46 @@ impl ScenarioFile {
     /// A text that names the place and what would be right.
     pub fn parse(source: &str, folder: &Path) -> Result<Self, String> {
         let raw: Raw = toml::from_str(source).map_err(|error| error.to_string())?;
-        let mut scenario = Scenario::outage(raw.fault.kind()?);
-        raw.fleet.apply(&mut scenario)?;
-        raw.server.apply(&mut scenario)?;
-        raw.fault.place(&mut scenario.fault);
-        let after = scenario.fault_end().plus(Micros::from_millis(330_000));
-        scenario.end = raw.end.map_or(after, |span| span.0);
-        scenario.max_events = raw.max_events.unwrap_or(scenario.max_events);
-        scenario.check().map_err(|unfit| unfit.to_string())?;
-        let policy = read_policy(raw.policy.as_deref().unwrap_or("steady"), folder)?;
-        let seeds = raw.seeds.unwrap_or(5);
-        if seeds == 0 || seeds > 1_000 {
-            return Err("seeds: must be from 1 to 1000".into());
+        let scenario = raw.scenario();
+        let scenario =
+            scenario.map_err(|unfit| place::of(source, unfit.field(), &unfit.to_string()))?;
+        let name = raw.policy.as_deref().unwrap_or("steady");
+        let policy = read_policy(name, folder).map_err(|why| place::of(source, "policy", &why))?;
+        let (seeds, seed) = (raw.seeds.unwrap_or(5), raw.seed.unwrap_or(11));
+        let mut file = Self { scenario, policy, seeds, seed, method: None, source: source.into() };
+        if let Some(method) = raw.method {
+            file.use_method(&method).map_err(|why| place::of(source, "method", &why))?;
         }
-        let seed = raw.seed.unwrap_or(11);
-        Ok(Self { scenario, policy, seeds, seed, source: source.into() })
+        Ok(file)
     }
 
     /// With another policy than the file's: a preset, or a file that is looked for in `folder`.
     ///
     /// # Errors
     ///
-    /// What [`read_policy`] says.
+    /// What [`read_policy`] says, and [`Named::calling`].
     pub fn use_policy(&mut self, name: &str, folder: &Path) -> Result<(), String> {
         self.policy = read_policy(name, folder)?;
+        match self.method.take() {
+            Some(method) => self.use_method(&method),
+            None => Ok(()),
+        }
+    }
+
+    /// With calls to another method than the file's.
+    ///
+    /// # Errors
+    ///
+    /// What [`Named::calling`] says.
+    pub fn use_method(&mut self, method: &str) -> Result<(), String> {
+        self.policy = self.policy.clone().calling(method)?;
+        self.method = Some(method.into());
         Ok(())
+    }
+
+    /// The method its calls are to, where one was chosen.
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_deref()
     }
 
     /// The seeds.
@@ -154,17 +172,34 @@ impl ScenarioFile {
     }
 }
 
+impl Raw {
+    fn scenario(&self) -> Result<Scenario, Unfit> {
+        let mut scenario = Scenario::outage(self.fault.kind()?);
+        self.fleet.apply(&mut scenario)?;
+        self.server.apply(&mut scenario)?;
+        self.fault.place(&mut scenario.fault);
+        let after = scenario.fault_end().plus(Micros::from_millis(330_000));
+        scenario.end = self.end.map_or(after, |span| span.0);
+        scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
+        scenario.check()?;
+        match self.seeds {
+            Some(0 | 1_001..) => Err(Unfit::new("seeds", "must be from 1 to 1000")),
+            _ => Ok(scenario),
+        }
+    }
+}
+
 impl RawFleet {
-    fn apply(&self, scenario: &mut Scenario) -> Result<(), String> {
+    fn apply(&self, scenario: &mut Scenario) -> Result<(), Unfit> {
         let fleet = &mut scenario.fleet;
         fleet.clients = self.clients.unwrap_or(fleet.clients);
         fleet.layers = self.layers.unwrap_or(1);
         fleet.propagates_deadlines = self.propagate_deadlines.unwrap_or(false);
         fleet.arrivals = match (self.rate, self.think) {
             (Some(_), Some(_)) => {
-                return Err("fleet: has a rate (open arrivals) and a think time (closed); one of \
-                            the two must go"
-                    .into());
+                let why = "belongs to closed arrivals, and fleet.rate to open ones; one of the \
+                           two must go";
+                return Err(Unfit::new("fleet.think", why));
             }
             (None, Some(think)) => Arrivals::Closed { think: think.0 },
             (Some(per_second), None) => Arrivals::Open { per_second },
@@ -175,13 +210,15 @@ impl RawFleet {
 }
 
 impl RawServer {
-    fn apply(&self, scenario: &mut Scenario) -> Result<(), String> {
+    fn apply(&self, scenario: &mut Scenario) -> Result<(), Unfit> {
         let server = &mut scenario.server;
         server.workers = self.workers.unwrap_or(server.workers);
         server.service = self.service.map_or(server.service, |span| span.0);
         server.law = match (self.law.unwrap_or(RawLaw::Exponential), self.sigma) {
             (RawLaw::LogNormal, sigma) => Law::LogNormal { sigma: sigma.unwrap_or(1.0) },
-            (_, Some(_)) => return Err("server.sigma: belongs to law = \"log-normal\"".into()),
+            (_, Some(_)) => {
+                return Err(Unfit::new("server.sigma", "belongs to law = \"log-normal\""));
+            }
             (RawLaw::Constant, None) => Law::Constant,
             (RawLaw::Exponential, None) => Law::Exponential,
         };
@@ -190,7 +227,7 @@ impl RawServer {
                 Order::DropExpired { reserve: reserve.unwrap_or_default().0 }
             }
             (_, Some(_)) => {
-                return Err("server.reserve: belongs to order = \"drop-expired\"".into());
+                return Err(Unfit::new("server.reserve", "belongs to order = \"drop-expired\""));
             }
             (RawOrder::Fifo, None) => Order::Fifo,
             (RawOrder::Lifo, None) => Order::Lifo,
@@ -203,23 +240,35 @@ impl RawServer {
 }
 
 impl RawFault {
-    fn kind(&self) -> Result<FaultKind, String> {
-        let needs = |field: &str, kind: &str| format!("fault.{field}: kind = \"{kind}\" needs it");
-        Ok(match self.kind.unwrap_or(RawKind::Stall) {
-            RawKind::BlackHole => FaultKind::BlackHole,
-            RawKind::Brownout => FaultKind::Brownout {
-                capacity: self.capacity.ok_or_else(|| needs("capacity", "brownout"))?,
-            },
-            RawKind::FailFast => FaultKind::FailFast,
-            RawKind::None => FaultKind::None,
-            RawKind::Partial => {
-                FaultKind::Partial { share: self.share.ok_or_else(|| needs("share", "partial"))? }
+    fn kind(&self) -> Result<FaultKind, Unfit> {
+        let kind = self.kind.unwrap_or(RawKind::Stall);
+        let belongs = |field, to| Err(Unfit::new(field, format!("belongs to kind = \"{to}\"")));
+        match (kind, self.capacity, self.share, self.setup) {
+            (RawKind::Brownout, None, ..) => {
+                let why = "kind = \"brownout\" needs it: the share of the capacity that is left, \
+                           such as 0.3";
+                Err(Unfit::new("fault.capacity", why))
             }
-            RawKind::Restart => FaultKind::Restart {
-                setup: self.setup.map_or(Micros::from_millis(50), |span| span.0),
-            },
-            RawKind::Stall => FaultKind::Stall,
-        })
+            (RawKind::Partial, _, None, _) => {
+                let why = "kind = \"partial\" needs it: the share of the requests that fail, such \
+                           as 0.3";
+                Err(Unfit::new("fault.share", why))
+            }
+            (RawKind::Brownout, Some(capacity), None, None) => Ok(FaultKind::Brownout { capacity }),
+            (RawKind::Partial, None, Some(share), None) => Ok(FaultKind::Partial { share }),
+            (RawKind::Restart, None, None, setup) => Ok(FaultKind::Restart {
+                setup: setup.map_or(Micros::from_millis(50), |span| span.0),
+            }),
+            (RawKind::BlackHole, None, None, None) => Ok(FaultKind::BlackHole),
+            (RawKind::FailFast, None, None, None) => Ok(FaultKind::FailFast),
+            (RawKind::None, None, None, None) => Ok(FaultKind::None),
+            (RawKind::Stall, None, None, None) => Ok(FaultKind::Stall),
+            (kind, Some(_), ..) if kind != RawKind::Brownout => {
+                belongs("fault.capacity", "brownout")
+            }
+            (kind, _, Some(_), _) if kind != RawKind::Partial => belongs("fault.share", "partial"),
+            _ => belongs("fault.setup", "restart"),
+        }
     }
 
     fn place(&self, fault: &mut Fault) {

@@ -34,6 +34,8 @@ enum Comparison {
 #[derive(Clone, Copy)]
 struct Name {
     name: &'static str,
+    /// The row of the table that has the same number; none, where it is by itself.
+    row: &'static str,
     unit: Unit,
     number: fn(&Findings) -> f64,
 }
@@ -51,24 +53,46 @@ fn seconds(time: Option<u32>) -> f64 {
 }
 
 const NAMES: [Name; 12] = [
-    name("recover.median", Unit::Seconds, |all| seconds(all.batch.median())),
-    name("recover.p95", Unit::Seconds, |all| seconds(all.batch.p95())),
-    name("never", Unit::Share, |all| all.batch.never()),
-    name("amp.mean", Unit::Plain, |all| all.batch.mean(|run| run.amplification)),
-    name("amp.peak", Unit::Plain, |all| all.batch.most(|run| run.peak)),
-    name("success.during", Unit::Share, |all| all.batch.mean(|run| run.success_during)),
-    name("success.after", Unit::Share, |all| all.batch.mean(|run| run.success_after)),
-    name("wasted", Unit::Share, |all| all.batch.mean(|run| run.wasted)),
-    name("breaker.seconds", Unit::Seconds, |all| all.batch.mean(|run| run.breaker_seconds)),
-    name("safe.load", Unit::Share, |all| all.safe_load),
-    name("attempts.max", Unit::Plain, |all| f64::from(all.worst.attempts)),
-    name("duration.max", Unit::Seconds, |all| {
+    name("recover.median", "Time to recover, median", Unit::Seconds, |all| {
+        seconds(all.batch.median())
+    }),
+    name("recover.p95", "Time to recover, p95", Unit::Seconds, |all| seconds(all.batch.p95())),
+    name("never", "Runs that never recovered", Unit::Share, |all| all.batch.never()),
+    name("amp.mean", "Attempts per call in the fault", Unit::Plain, |all| {
+        all.batch.mean(|run| run.amplification)
+    }),
+    name("amp.peak", "Attempts at the peak, × offered", Unit::Plain, |all| {
+        all.batch.most(|run| run.peak)
+    }),
+    name("success.during", "Good calls during the fault", Unit::Share, |all| {
+        all.batch.mean(|run| run.success_during)
+    }),
+    name("success.after", "Good calls in the 2 min after", Unit::Share, |all| {
+        all.batch.mean(|run| run.success_after)
+    }),
+    name("wasted", "Work done for nobody", Unit::Share, |all| all.batch.mean(|run| run.wasted)),
+    name("breaker.seconds", "Added by the breaker", Unit::Seconds, |all| {
+        all.batch.mean(|run| run.breaker_seconds)
+    }),
+    name("safe.load", "Safe load for this fault", Unit::Share, |all| all.safe_load),
+    name("attempts.max", "", Unit::Plain, |all| f64::from(all.worst.attempts)),
+    name("duration.max", "", Unit::Seconds, |all| {
         all.worst.duration.map_or(f64::INFINITY, |span: Micros| span.as_micros() as f64 / 1e6)
     }),
 ];
 
-const fn name(name: &'static str, unit: Unit, number: fn(&Findings) -> f64) -> Name {
-    Name { name, unit, number }
+const fn name(
+    name: &'static str,
+    row: &'static str,
+    unit: Unit,
+    number: fn(&Findings) -> f64,
+) -> Name {
+    Name { name, row, unit, number }
+}
+
+/// What an assertion calls the number of a row of the table; nothing, if none can be about it.
+pub(super) fn name_of(row: &str) -> &'static str {
+    NAMES.iter().find(|name| name.row == row).map_or("", |name| name.name)
 }
 
 impl FromStr for Assertion {
@@ -134,5 +158,27 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
             .map(|percent| percent / 100.0)
             .ok_or_else(|| format!("\"{text}\" is no share")),
         Unit::Share | Unit::Plain => plain(text).ok_or_else(|| format!("\"{text}\" is no number")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_sim::{Batch, FaultKind, Scenario, facts};
+
+    use super::{NAMES, name_of};
+
+    #[test]
+    fn every_row_of_the_table_but_the_load_can_be_asserted() {
+        let scenario = Scenario::outage(FaultKind::Stall);
+        let rows: Vec<_> = facts(&scenario, &Batch { runs: Vec::new() }, Some(1.0))
+            .iter()
+            .map(|fact| fact.0)
+            .collect();
+        for row in rows.iter().filter(|row| **row != "Load") {
+            assert_ne!(name_of(row), "", "{row}");
+        }
+        for name in NAMES.iter().filter(|name| !name.row.is_empty()) {
+            assert!(rows.contains(&name.row), "{}", name.name);
+        }
     }
 }

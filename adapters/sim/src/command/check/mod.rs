@@ -4,17 +4,18 @@ mod assertion;
 mod junit;
 mod worst;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use evenkeel_core::Micros;
 use evenkeel_sim::{
-    Arrivals, Batch, Budget, FaultKind, Named, Policy, Scenario, ScenarioFile, Summary,
-    read_policy, run as simulate, safe_load,
+    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, run as simulate,
+    safe_load,
 };
 
-use crate::parallel;
+use crate::out::tell;
 use crate::progress::Progress;
 use crate::simulate::write;
+use crate::{input, parallel};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -26,6 +27,10 @@ use assertion::Assertion;
 pub(crate) struct Args {
     /// A preset, or a policy's file.
     policy: String,
+    /// The method that calls are to; without it, one that may be repeated, where the policy lists
+    /// some.
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
     /// What must hold, such as 'recover.p95 < 60s' or 'never == 0'; may be given several times.
     #[arg(long = "assert", value_name = "ASSERTION")]
     assertions: Vec<String>,
@@ -38,8 +43,8 @@ pub(crate) struct Args {
     /// Fails if anything is warned about.
     #[arg(long)]
     deny_warnings: bool,
-    /// Writes the assertions as `JUnit` XML.
-    #[arg(long, value_name = "FILE")]
+    // Not a comment for the documentation: what is set in code there has quotes in the help.
+    #[arg(long, value_name = "FILE", help = "Writes the assertions as JUnit XML")]
     junit: Option<PathBuf>,
 }
 
@@ -53,14 +58,18 @@ pub(crate) struct Findings {
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let assertions: Vec<Assertion> =
         args.assertions.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
-    let named = read_policy(&args.policy, Path::new(""))?;
-    let scenario = match &args.scenario {
-        Some(path) => ScenarioFile::read(path)?.scenario,
-        None => Scenario::outage(FaultKind::Stall),
-    };
-    println!("{}", named.name);
+    let file = args.scenario.as_deref().map(|path| input::scenario(path, "check POLICY"));
+    let file = file.transpose()?;
+    let method = args.method.as_deref().or_else(|| file.as_ref()?.method());
+    let named = input::policy(&args.policy, method)?;
+    let scenario =
+        file.as_ref().map_or(Scenario::outage(FaultKind::Stall), |file| file.scenario.clone());
+    tell!("{}: {}", named.name, named.method);
     for warning in &named.warnings {
-        println!("  warning: {warning}");
+        tell!("  warning: {warning}");
+    }
+    if named.warnings.is_empty() {
+        tell!("  no warnings");
     }
     let worst = worst::Worst::of(&named.policy);
     worst.print(&named.policy);
@@ -70,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let verdicts: Vec<_> = assertions.iter().map(|assertion| assertion.judge(&findings)).collect();
     for verdict in &verdicts {
         let sign = if verdict.passes { '✓' } else { '✗' };
-        println!("  {sign} {}: {}", verdict.text, verdict.got);
+        tell!("  {sign} {}: {}", verdict.text, verdict.got);
     }
     if let Some(path) = &args.junit {
         write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
@@ -99,24 +108,34 @@ fn find(
 
 impl Findings {
     fn print(&self, scenario: &Scenario) {
-        println!("In the outage:");
-        for (name, value) in evenkeel_sim::facts(scenario, &self.batch, Some(self.safe_load)) {
-            println!("  {name:<34} {value:>8}");
+        tell!("In the outage, and what --assert calls it:");
+        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, Some(self.safe_load)) {
+            let line = format!("  {row:<34} {value:>8}  {}", assertion::name_of(row));
+            tell!("{}", line.trim_end());
         }
     }
 }
 
-/// What the size of the fleet does: the same load from more clients, each with a bucket of its own.
+/// What the size of the fleet does: the same load from more clients, each with a budget and a
+/// breaker of its own.
 fn print_fleet(policy: &Policy) -> Result<(), String> {
-    if matches!(policy.budget, Budget::None) {
-        return Ok(());
-    }
-    println!("The same outage, 700 calls/s from more clients, each with a budget of its own:");
+    let has = match (policy.budget, policy.guard) {
+        (Budget::None, Guard::None) => {
+            tell!(
+                "Clients remember nothing between calls: as many from more clients are the same."
+            );
+            return Ok(());
+        }
+        (Budget::None, _) => "a breaker",
+        (_, Guard::None) => "a budget",
+        _ => "a budget and a breaker",
+    };
+    tell!("A stall of 30 s, 700 calls/s from more clients, each with {has} of its own:");
     let sizes = [10, 100, 1_000, 10_000];
     let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || {});
     for (clients, time) in sizes.iter().zip(times) {
         let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
-        println!("  {clients:>6} clients: recovered after {time}");
+        tell!("  {clients:>6} clients: recovered after {time}");
     }
     Ok(())
 }

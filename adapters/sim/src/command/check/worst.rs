@@ -3,6 +3,8 @@
 use evenkeel_core::{Code, Growth, Micros, Random};
 use evenkeel_sim::{Budget, Guard, Policy};
 
+use crate::out::tell;
+
 /// The most attempts and time of one call.
 pub(crate) struct Worst {
     pub(crate) attempts: u16,
@@ -41,13 +43,15 @@ impl Worst {
 
     pub(crate) fn print(&self, policy: &Policy) {
         let duration = self.duration.map_or_else(|| "without end".into(), |span| span.to_string());
-        println!("At worst, one call makes {} attempts and takes {duration}.", self.attempts);
+        let word = if self.attempts == 1 { "attempt" } else { "attempts" };
+        tell!("At worst, one call makes {} {word} and takes {duration}.", self.attempts);
         let attempts = f64::from(self.attempts);
-        println!("A dead backend below layers of such clients, attempts for each call:");
+        tell!("A dead backend below layers of such clients, attempts for each call:");
         let mut product = 1.0;
         for layers in 1..=4 {
             product *= attempts;
-            println!("  {layers} layers: {product}");
+            let word = if layers == 1 { "layer" } else { "layers" };
+            tell!("  {layers} {word}: {product}");
         }
         let bounded = match policy.budget {
             Budget::None => "nothing but the attempts bounds it",
@@ -58,11 +62,11 @@ impl Worst {
             Guard::Adaptive(_) => "adaptive throttling",
             _ => "its breaker, once open",
         };
-        println!("  ({bounded}; {breaker}.)");
+        tell!("  ({bounded}; {breaker}.)");
         let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
         let unbounded = matches!((policy.budget, policy.guard), (Budget::None, Guard::None));
         if unbounded && repeats && self.attempts > 1 {
-            println!(
+            tell!(
                 "By the law attempts × load = 1, a server that executes dead work cannot recover \
                  above {:.0} % load.",
                 100.0 / attempts

@@ -1,0 +1,211 @@
+//! The command answers what a person takes for something else, and says things where they look.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// An outage of a few seconds, so that nobody waits for a test.
+const SMALL: &str = "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\n\
+                     workers = 1\n[fault]\nstart = \"5s\"\nlength = \"10s\"\n";
+
+#[test]
+fn a_reader_who_leaves_is_no_failure() {
+    let scenario = file("pipe.toml", SMALL);
+    for arguments in [
+        &["presets"][..],
+        &["presets", "steady"],
+        &["explain", "kit", "--calls", "50"],
+        &["simulate", &scenario, "--csv"],
+        &["simulate", &scenario, "--quick"],
+        &["check", "steady", "--scenario", &scenario, "--seeds", "1"],
+        &["--help"],
+    ] {
+        assert_eq!(status_without_a_reader(arguments), Some(0), "{arguments:?}");
+    }
+    let check = ["check", "steady", "--scenario", &scenario, "--assert", "attempts.max == 9"];
+    assert_eq!(status_without_a_reader(&check), Some(1), "the verdict stands");
+    assert_eq!(status_without_a_reader(&["simulate", "/no/such"]), Some(2));
+}
+
+/// Both outputs go to a reader who has left, as after `2>&1 | head`.
+fn status_without_a_reader(arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.args(arguments).stderr(writer.try_clone().unwrap()).stdout(writer);
+    command.status().unwrap().code()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    let output = command.arg("presets").stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.starts_with("evenkeel: standard output: No space left"), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_policy_is_not_a_scenario_and_the_other_way_round() {
+    let policy = file("policy.toml", "[retry]\nmax_attempts = 2\n");
+    let scenario = file("scenario.toml", SMALL);
+    for (arguments, words) in [
+        (&["compare", &policy, &policy][..], "compare --scenario SCENARIO"),
+        (&["compare", "naive", "steady"], "naive is a policy, and a scenario is needed here"),
+        (&["simulate", &policy], "simulate SCENARIO --policy"),
+        (&["check", "naive", "--scenario", &policy], "is a policy, and a scenario is needed"),
+        (&["check", &scenario], "is a scenario, and a policy is needed here"),
+        (&["explain", &scenario], "is a scenario, and a policy is needed here"),
+    ] {
+        let (_, errors) = evenkeel(arguments, 2);
+        assert!(errors.contains(words), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn two_policies_are_compared_in_one_scenario() {
+    let scenario = file("one.toml", SMALL);
+    let more = ["--html", &path("two.html"), "--quick"];
+    let arguments = ["compare", "--scenario", &scenario, "naive", "no-retry"];
+    let (text, _) = evenkeel(&[&arguments[..], &more[..]].concat(), 0);
+    let head: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(head, ["naive", "no-retry"]);
+    let row = text.lines().find(|line| line.starts_with("Time to recover, p95")).unwrap();
+    assert!(row.contains("never") && row.contains(" s"), "{text}");
+    let html = std::fs::read_to_string(path("two.html")).unwrap();
+    for name in ["<h1>naive</h1>", "<h1>no-retry</h1>"] {
+        assert!(html.contains(name));
+    }
+    // Their axes are marked alike.
+    for (id, marks) in [("rates", "tick end"), ("herd", "tick end"), ("call", "tick middle")] {
+        let of = |figure: &str| -> Vec<String> {
+            let svg = figure.split("</figure>").next().unwrap();
+            let begins = format!("<text class=\"{marks}\"");
+            let marks = svg.split(&begins).skip(1).map(|mark| mark.split("</text>").next());
+            // How high the picture of one call is depends on its attempts.
+            let place = |mark: &str| match (id, mark.split('"').nth(1), mark.split('>').nth(1)) {
+                ("call", Some(x), Some(word)) => format!("{x} {word}"),
+                _ => mark.to_owned(),
+            };
+            marks.map(|mark| place(mark.unwrap())).collect()
+        };
+        let figures: Vec<&str> = html.split(&format!("<figure id=\"{id}\">")).skip(1).collect();
+        let (left, right) = (of(figures[0]), of(figures[1]));
+        assert!(left.len() > 3 && left == right, "{id}: {left:?} {right:?}");
+    }
+}
+
+#[test]
+fn every_problem_names_its_file_and_its_line() {
+    let policy = file("twice.toml", "[retry]\nmax_attempts = 0\ncodez = []\n");
+    let (_, errors) = evenkeel(&["check", &policy], 2);
+    let lines: Vec<&str> = errors.trim_start_matches("evenkeel: ").lines().collect();
+    assert_eq!(lines.len(), 2, "{errors}");
+    for (line, place) in lines.iter().zip(["line 2", "line 3"]) {
+        assert!(line.starts_with(&format!("{policy}: {place}, column")), "{errors}");
+    }
+    let scenario = file("partial.toml", "seeds = 1\n[fault]\nkind = \"partial\"\nshare = 2.0\n");
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    assert!(errors.starts_with(&format!("evenkeel: {scenario}: line 4: fault.share")), "{errors}");
+    let scenario = file("missing.toml", "seeds = 1\n[fault]\nkind = \"partial\"\n");
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    assert!(errors.starts_with(&format!("evenkeel: {scenario}: line 2: fault.share")), "{errors}");
+    let scenario = file("preset.toml", "seeds = 1\npolicy = \"stedy\"\n");
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    assert!(errors.contains("preset.toml: line 2: policy: there is no preset"), "{errors}");
+}
+
+#[test]
+fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
+    let scenario = file("check.toml", SMALL);
+    let check = |policy| {
+        let more = ["--scenario", &scenario, "--seeds", "1"];
+        evenkeel(&[&["check", policy][..], &more[..]].concat(), 0).0
+    };
+    let text = check("steady");
+    assert!(text.contains("\n  no warnings\n") && text.contains("10000 clients:"), "{text}");
+    assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
+    assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
+    let text = check("breaker-only");
+    assert!(text.contains("each with a breaker of its own") && text.contains("10000 c"), "{text}");
+    let text = check("naive");
+    assert!(text.contains("as many from more clients are the same"), "{text}");
+    assert!(!text.contains("no warnings") && text.contains("  warning: "), "{text}");
+    for line in ["Attempts per call in the fault", "Added by the breaker"] {
+        let line = text.lines().find(|row| row.contains(line)).unwrap();
+        assert!(line.ends_with("  amp.mean") || line.ends_with("  breaker.seconds"), "{line}");
+    }
+}
+
+#[test]
+fn a_report_holds_the_policy_it_is_about() {
+    let policy = file("kept.toml", "# kept <for ever>\n[retry]\nmax_attempts = 2\n");
+    let scenario = file("kept-scenario.toml", &format!("policy = \"kept.toml\"\n{SMALL}"));
+    let html = path("kept.html");
+    for more in [&[][..], &["--policy", &policy]] {
+        let arguments = ["simulate", &scenario, "--quick", "--html", &html];
+        evenkeel(&[&arguments[..], more].concat(), 0);
+        let report = std::fs::read_to_string(&html).unwrap();
+        let kept = "<summary>The policy</summary><pre># kept &lt;for ever&gt;\n[retry]";
+        assert!(report.contains(kept) && report.contains("policy = &quot;kept.toml&quot;"));
+        assert!(report.contains("In it, calls are to any method, which may be repeated."));
+    }
+    evenkeel(&["simulate", &scenario, "--quick", "--html", &html, "--policy", "steady"], 0);
+    let report = std::fs::read_to_string(&html).unwrap();
+    assert!(report.contains("max_attempts = 3") && !report.contains("for ever"));
+}
+
+/// It opens with the fifth failure, which is the second of the second call, and not at its end.
+#[test]
+fn a_breaker_s_change_is_told_when_it_happens() {
+    let (text, _) = evenkeel(&["explain", "kit", "--calls", "2"], 0);
+    let lines: Vec<&str> = text.lines().collect();
+    let opened = lines.iter().position(|line| line.ends_with("the breaker: Opened")).unwrap();
+    assert!(lines[opened - 1].ends_with("attempt 2 ends: UNAVAILABLE"), "{text}");
+    assert_eq!(lines[opened][..12], lines[opened - 1][..12], "{text}");
+    assert_eq!(text.matches("the breaker:").count(), 1, "{text}");
+}
+
+#[test]
+fn a_misspelt_code_is_met_with_the_right_one() {
+    for (wrong, right) in [
+        ("unavaliable", "did you mean UNAVAILABLE?"),
+        ("DEADLINE-EXCEDED", "did you mean DEADLINE_EXCEEDED?"),
+        ("timout", "did you mean TIMEOUT?"),
+        ("nonsense", "write UNAVAILABLE, OK and so on, or timeout"),
+    ] {
+        let (_, errors) = evenkeel(&["explain", "kit", "--fail", wrong], 2);
+        assert!(errors.contains(right), "{errors}");
+    }
+    evenkeel(&["explain", "kit", "--fail", "deadline-exceeded,timeout"], 0);
+}
+
+#[test]
+fn no_help_has_quotes_of_another_medium() {
+    for command in ["check", "compare", "explain", "presets", "simulate", "speed", "validate"] {
+        let (text, _) = evenkeel(&[command, "--help"], 0);
+        assert!(!text.contains('`') && text.contains("Usage:"), "{text}");
+    }
+}
+
+/// A path beside the files of this test.
+fn path(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name).to_str().unwrap().into()
+}
+
+fn file(name: &str, text: &str) -> String {
+    let path = PathBuf::from(path(name));
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+/// Both outputs of a run that ends with this status.
+fn evenkeel(arguments: &[&str], status: i32) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {errors}");
+    (String::from_utf8(output.stdout).unwrap(), errors)
+}
