@@ -146,7 +146,11 @@ impl Story {
                 Action::Attempt(attempt) => now = self.attempt(now, &mut call, attempt, upstream),
                 Action::WaitUntil(at) => now = at,
                 Action::Finish(reason) => {
-                    say(now, &format!("the end after {} attempts: {reason}", call.attempts()));
+                    let attempts = match call.attempts() {
+                        1 => "1 attempt".into(),
+                        more => format!("{more} attempts"),
+                    };
+                    say(now, &format!("the end after {attempts}: {reason}"));
                     if let StopReason::CircuitOpen { retry_at } = reason {
                         say(now, &format!("worth asking again at {}", instant_text(retry_at)));
                     }
