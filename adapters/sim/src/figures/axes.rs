@@ -39,6 +39,7 @@ impl Axes {
     }
 
     #[cfg(not(feature = "command"))]
+    #[expect(clippy::needless_pass_by_ref_mut, reason = "the command notes how far it reaches")]
     #[inline]
     pub(super) const fn reach(&mut self, _: Axis, own: f64) -> f64 {
         own
