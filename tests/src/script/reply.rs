@@ -190,6 +190,33 @@ impl Reply {
         self
     }
 
+    /// Has this in the response headers so many times, beside what is there already. What is said
+    /// again and again is an index of a byte or two on the wire, and grows when it is read.
+    ///
+    /// # Panics
+    /// When there are none yet, or the name or value cannot be sent.
+    pub fn headers_times(mut self, name: &'static str, value: &str, times: usize) -> Self {
+        let head = self.steps.iter_mut().find_map(|step| match step {
+            Step::Head(head) => Some(&mut head.headers),
+            _ => None,
+        });
+        append(head.expect("a reply has headers before it can add to them"), name, value, times);
+        self
+    }
+
+    /// The same beside the status, in trailers or trailers-only headers.
+    ///
+    /// # Panics
+    /// When nothing has ended the stream yet, or the name or value cannot be sent.
+    pub fn trailers_times(mut self, name: &'static str, value: &str, times: usize) -> Self {
+        let block = self.steps.iter_mut().find_map(|step| match step {
+            Step::Head(Head { headers, end: true, .. }) | Step::Trailers(headers) => Some(headers),
+            _ => None,
+        });
+        append(block.expect("a reply has a status before it can add to it"), name, value, times);
+        self
+    }
+
     /// The steps, in order.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
@@ -233,6 +260,13 @@ fn grpc_headers() -> HeaderMap {
 
 fn write_status(status: &Status, block: &mut HeaderMap) {
     status.add_header(block).expect("a test's status can be sent");
+}
+
+fn append(block: &mut HeaderMap, name: &'static str, value: &str, times: usize) {
+    let value = HeaderValue::from_str(value).expect("a header value is visible ASCII");
+    for _ in 0..times {
+        block.append(HeaderName::from_static(name), value.clone());
+    }
 }
 
 fn set(block: &mut HeaderMap, name: &'static str, value: &[u8]) {

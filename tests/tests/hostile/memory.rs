@@ -23,6 +23,12 @@ pub(crate) fn in_use() -> usize {
     stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
 }
 
+/// How many bytes were ever asked for, and how often.
+pub(crate) fn asked_for() -> (usize, usize) {
+    let stats = ALLOCATOR.stats();
+    (stats.bytes_allocated, stats.allocations + stats.reallocations)
+}
+
 /// Refuses more than `most` bytes over `before`.
 #[track_caller]
 pub(crate) fn at_most(most: usize, before: usize) {
