@@ -34,12 +34,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 use callers::Tally;
-use memory::{Watch, flat};
+use memory::{Watch, flat, given_back};
+use proxy::Faults;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Unless told; the last lines say how many there were each second, and so how long more take.
 const CALLS: u64 = 1_000_000;
+/// Among so many each kind of fault has had its chance.
+const MANY: u64 = 100_000;
 /// At a time.
 const CALLERS: u32 = 64;
 
@@ -49,8 +52,10 @@ fn main() -> Result<(), Failure> {
         Err(_) => CALLS,
     };
     let (servers, clients) = (runtime()?, runtime()?);
-    let proxies = servers.block_on(proxies())?;
-    clients.block_on(storm(&proxies, calls))?;
+    let faults = Arc::default();
+    let proxies = servers.block_on(proxies(&faults))?;
+    let before = memory::now();
+    clients.block_on(storm(&proxies, calls, &faults))?;
     let left = || clients.metrics().num_alive_tasks();
     // Connections say goodbye before they are gone.
     for _ in 0..50 {
@@ -58,8 +63,11 @@ fn main() -> Result<(), Failure> {
             clients.block_on(async { sleep(Duration::from_millis(100)).await });
         }
     }
-    ensure(left() == 0, || format!("{} tasks of the client are left", left()))?;
-    println!("no task is left");
+    println!("left: {} tasks of the clients", left());
+    ensure(left() == 0, || format!("{} tasks of the clients are left", left()))?;
+    // So do those of the proxies.
+    servers.block_on(async { sleep(Duration::from_secs(1)).await });
+    given_back(before)?;
     Ok(())
 }
 
@@ -67,15 +75,15 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }
 
-async fn proxies() -> Result<Vec<SocketAddr>, Failure> {
+async fn proxies(faults: &Arc<Faults>) -> Result<Vec<SocketAddr>, Failure> {
     let mut proxies = Vec::new();
     for seed in 0..3 {
-        proxies.push(proxy::before(server::start().await?, seed).await?);
+        proxies.push(proxy::before(server::start().await?, seed, Arc::clone(faults)).await?);
     }
     Ok(proxies)
 }
 
-async fn storm(proxies: &[SocketAddr], calls: u64) -> Result<(), Failure> {
+async fn storm(proxies: &[SocketAddr], calls: u64, faults: &Faults) -> Result<(), Failure> {
     let kit = kit(proxies)?;
     let tally = Arc::new(Tally::of(calls));
     let began = TokioClock.now();
@@ -88,18 +96,22 @@ async fn storm(proxies: &[SocketAddr], calls: u64) -> Result<(), Failure> {
     }
     let marks = watched.await?;
     let span = TokioClock.now().since(began).as_duration();
-    println!("{tally}");
     let rate = calls as f64 / span.as_secs_f64();
     println!("{calls} calls in {} s: {rate:.0} each second", span.as_secs());
+    println!("ended: {tally}");
+    println!("connections: {faults}");
+    let never = faults.all().into_iter().find(|(_, count)| *count == 0 && calls >= MANY);
+    ensure(never.is_none(), || format!("what never happened proves nothing: {never:?}"))?;
     ensure(tally.ended() == calls, || format!("{} calls ended", tally.ended()))?;
     flat(&marks)?;
     nothing_is_held(&kit).await
 }
 
-/// Prints how far it is every ten seconds; answers how much memory there was at 10, 50 and 100 %.
+/// Prints how far it is every ten seconds; answers how much memory there was at 25, 50, 75 and
+/// 100 %.
 async fn watch(tally: Arc<Tally>, calls: u64) -> Vec<Watch> {
     let (mut marks, mut turn) = (Vec::new(), 0_u32);
-    for percent in [10, 50, 100] {
+    for percent in [25, 50, 75, 100] {
         while tally.ended() < calls / 100 * percent {
             sleep(Duration::from_millis(100)).await;
             turn += 1;
@@ -117,15 +129,12 @@ async fn nothing_is_held(kit: &Kit) -> Result<(), Failure> {
     // Losers of a race end a moment later.
     sleep(Duration::from_secs(1)).await;
     let in_flight = kit.pool().in_flight();
+    let shown = kit.circuit_breaker_states().into_values().flatten();
+    let trials: u32 = shown.map(|(_, shown)| u32::from(shown.trials)).sum();
+    println!("left: {in_flight} attempts in flight, {trials} trials");
     ensure(in_flight == 0, || format!("{in_flight} attempts are in flight"))?;
-    for (target, methods) in kit.circuit_breaker_states() {
-        for (method, shown) in methods {
-            ensure(shown.trials == 0, || format!("{target}{method}: {shown:?}"))?;
-        }
-    }
-    ensure(kit.close(Duration::from_secs(5)).await, || "closing waited".to_owned())?;
-    println!("nothing is in flight, no trial is out");
-    Ok(())
+    ensure(trials == 0, || format!("{trials} trials are out: {:?}", kit.circuit_breaker_states()))?;
+    ensure(kit.close(Duration::from_secs(5)).await, || "closing waited".to_owned())
 }
 
 fn kit(proxies: &[SocketAddr]) -> Result<Kit, Failure> {

@@ -1,46 +1,53 @@
-//! This file knows how much memory the process has, and whether it is more and more.
+//! This file knows how much memory is in use, and whether it is more and more.
+//!
+//! Counted by the allocator, because what is resident also says how well old holes were filled; that
+//! is printed beside it, for people.
 
 use core::fmt;
+use std::alloc::System;
 use std::fs;
 
-/// What is resident; nothing where the system does not tell.
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The bytes in use, in everything: callers, proxies and servers are one process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch(Option<u64>);
+pub(crate) struct Watch(usize);
 
 pub(crate) fn now() -> Watch {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    Watch(line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok()))
+    let stats = ALLOCATOR.stats();
+    Watch(stats.bytes_allocated.saturating_sub(stats.bytes_deallocated))
 }
 
-/// Refuses memory that has grown by more than a tenth from the middle to the end, or by more
-/// than a fifth since the beginning. What is small may vary by 8 MiB.
+/// Refuses memory that has grown by more than a tenth and a MiB since any of the `marks` before
+/// the last.
 pub(crate) fn flat(marks: &[Watch]) -> Result<(), String> {
-    let [Watch(Some(early)), Watch(Some(middle)), Watch(Some(end))] = marks else {
-        println!("memory: this system does not tell");
-        return Ok(());
-    };
-    println!(
-        "memory at the end: x{:.2} since 50 %, x{:.2} since 10 %",
-        ratio(*end, *middle),
-        ratio(*end, *early)
-    );
-    let grown = |since: u64, tenths: u64| *end > since / 10 * tenths + 8 * 1024;
-    if grown(*middle, 11) || grown(*early, 12) {
-        return Err(format!("memory grew: {early}, {middle}, {end} kB"));
+    let [earlier @ .., Watch(end)] = marks else { return Ok(()) };
+    match earlier.iter().find(|Watch(mark)| *end > mark + mark / 10 + MIB) {
+        Some(mark) => Err(format!("memory grew from {mark} to {}", Watch(*end))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses more than a MiB over `before`, now that everything that called is gone.
+pub(crate) fn given_back(before: Watch) -> Result<(), String> {
+    let Watch(now) = now();
+    println!("left: {} KiB more than before the first call", now.saturating_sub(before.0) / 1024);
+    if now > before.0 + MIB {
+        return Err(format!("memory was {before} before the first call, and is {}", Watch(now)));
     }
     Ok(())
 }
 
-fn ratio(now: u64, before: u64) -> f64 {
-    now as f64 / before.max(1) as f64
-}
-
 impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(kib) => write!(f, "{} MiB", kib / 1024),
-            None => f.write_str("memory unknown"),
-        }
+        write!(f, "{} KiB in use", self.0 / 1024)?;
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.map_or(Ok(()), |line| write!(f, " ({} resident now)", line.trim()))
     }
 }
+
+const MIB: usize = 1024 * 1024;
