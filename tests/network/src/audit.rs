@@ -1,7 +1,6 @@
 //! This file knows what must be true of every run, and finds it out from the book alone: what the
 //! callers saw and what the servers saw. It shares no code with what it audits, and asks it nothing.
 
-use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,33 +9,15 @@ use tonic::Code;
 use crate::book::{End, Entry, Event, Origin};
 use crate::kits::MOST_ATTEMPTS;
 use crate::method::Method;
-use crate::plan::{GATEWAY, ITEMS};
+use crate::plan::{Change, GATEWAY, ITEMS};
 
 mod call;
+mod counts;
 mod network;
 
 use call::Call;
+pub(crate) use counts::Counts;
 use network::Network;
-
-/// How much there was of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) calls: usize,
-    pub(crate) ok: usize,
-    pub(crate) dropped: usize,
-    pub(crate) requests: usize,
-    pub(crate) faults: usize,
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { calls, ok, dropped, requests, faults } = self;
-        write!(
-            f,
-            "{calls} calls ({ok} OK, {dropped} given up), {requests} requests, {faults} changes"
-        )
-    }
-}
 
 /// Everything that is wrong with a run, and its size.
 pub(crate) fn audit(entries: &[Entry]) -> (Vec<String>, Counts) {
@@ -54,14 +35,6 @@ pub(crate) fn audit(entries: &[Entry]) -> (Vec<String>, Counts) {
         }
     }
     wrong.extend(network.probes_of_strangers(entries));
-    let ended = |end: &End| calls.values().filter(|call| call.is(end)).count();
-    let faults = entries.iter().filter(|(_, event)| matches!(event, Event::Fault(_))).count();
-    let counts = Counts {
-        calls: calls.len(),
-        ok: ended(&End::Ok),
-        dropped: ended(&End::Dropped),
-        requests: calls.values().map(|call| call.arrivals.len()).sum(),
-        faults,
-    };
+    let counts = Counts::of(entries, &calls);
     (wrong, counts)
 }

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenkeel_tests::pb::Msg;
-use evenkeel_tests::pb::lab_server::{Lab, LabServer};
+use crate::pb::Msg;
+use crate::pb::lab_server::{Lab, LabServer};
 use evenkeel_tonic::OpenBudgetLayer;
 use futures_util::future::pending;
 use futures_util::stream::{Stream, StreamExt, unfold};
@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tonic_health::ServingStatus;
 
 use crate::book::{Book, Event};
-use crate::plan::ITEMS;
+use crate::plan::{ITEMS, LINKS, Link};
 use crate::socket::accepted;
 use crate::visit::Visit;
 
@@ -37,19 +37,26 @@ pub(crate) enum Mood {
     Slow(Duration),
 }
 
-/// What one server is like, changed from outside.
-#[derive(Clone)]
+/// What the servers and their connections are like, changed from outside.
+#[derive(Clone, Debug)]
 pub(crate) struct Nature {
     moods: Arc<Mutex<BTreeMap<&'static str, Mood>>>,
-    serving: Arc<BTreeMap<&'static str, watch::Sender<bool>>>,
+    resets: Arc<BTreeMap<Link, watch::Sender<()>>>,
     restarts: Arc<BTreeMap<&'static str, watch::Sender<()>>>,
+    serving: Arc<BTreeMap<&'static str, watch::Sender<bool>>>,
 }
 
 impl Nature {
     pub(crate) fn of(hosts: &[&'static str]) -> Self {
         let serving = hosts.iter().map(|host| (*host, watch::Sender::new(true))).collect();
         let restarts = hosts.iter().map(|host| (*host, watch::Sender::new(()))).collect();
-        Self { moods: Arc::default(), serving: Arc::new(serving), restarts: Arc::new(restarts) }
+        let resets = LINKS.map(|link| (link, watch::Sender::new(()))).into();
+        Self {
+            moods: Arc::default(),
+            resets: Arc::new(resets),
+            restarts: Arc::new(restarts),
+            serving: Arc::new(serving),
+        }
     }
 
     pub(crate) fn set_mood(&self, host: &'static str, mood: Mood) {
@@ -59,6 +66,16 @@ impl Nature {
     /// What `host` says of its own health.
     pub(crate) fn set_serving(&self, host: &str, serving: bool) {
         self.serving[host].send_replace(serving);
+    }
+
+    /// Every connection over `link` is lost, though nothing else is.
+    pub(crate) fn reset(&self, link: Link) {
+        self.resets[&link].send_replace(());
+    }
+
+    /// Changes when the connections over `link` are lost.
+    pub(crate) fn resets(&self, link: Link) -> Option<watch::Receiver<()>> {
+        self.resets.get(&link).map(watch::Sender::subscribe)
     }
 
     /// `host` closes its connections politely (GOAWAY), waits for its streams, and begins anew.
@@ -142,6 +159,8 @@ pub(crate) async fn serve<T: Lab>(
     let mut restarts = nature.restarts[host].subscribe();
     let serving = async {
         loop {
+            // Without connections the old server was gone at once, before `patience` had a look.
+            restarts.mark_unchanged();
             let server = Server::builder()
                 .layer(OpenBudgetLayer::new())
                 .http2_keepalive_interval(Some(Duration::from_secs(2)))

@@ -3,12 +3,14 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evenkeel_tonic::{TransportError, cause};
 use tonic::{Code, Status};
 
 use crate::method::Method;
+use crate::plan::Change;
 
 /// The book of one run. Clones write into the same.
 #[derive(Clone, Default)]
@@ -20,6 +22,8 @@ struct Pages {
     now: Duration,
     calls: u32,
     entries: Vec<Entry>,
+    /// How many calls of a host to a method have begun and not ended.
+    under_way: BTreeMap<(&'static str, Method), usize>,
 }
 
 /// Something happened at a virtual time.
@@ -49,7 +53,7 @@ pub(crate) enum Event {
         end: End,
     },
     /// The world was changed.
-    Fault(String),
+    Fault(Change),
     /// The handler is gone: done, cut off, or crashed.
     Left {
         from: Origin,
@@ -62,6 +66,10 @@ pub(crate) enum Event {
     Noted(String),
     /// A health check reached a host.
     Probed {
+        host: &'static str,
+    },
+    /// A connection of this host was lost.
+    Reset {
         host: &'static str,
     },
     /// What must not be.
@@ -115,10 +123,16 @@ impl Book {
     ) -> Open {
         let call = self.with(|pages| {
             pages.calls += 1;
+            *pages.under_way.entry((host, method)).or_default() += 1;
             pages.calls
         });
         self.note(Event::Began { call, host, method, timeout, parent });
-        Open { book: self.clone(), call, over: false }
+        Open { book: self.clone(), call, host, method, over: false }
+    }
+
+    /// How many calls of `host` to `method` are under way.
+    pub(crate) fn under_way(&self, host: &'static str, method: Method) -> usize {
+        self.with(|pages| pages.under_way.get(&(host, method)).copied().unwrap_or_default())
     }
 
     /// Everything, in the order of time.
@@ -138,6 +152,8 @@ impl Book {
 pub(crate) struct Open {
     book: Book,
     pub(crate) call: u32,
+    host: &'static str,
+    method: Method,
     over: bool,
 }
 
@@ -166,6 +182,12 @@ impl Drop for Open {
         if !self.over {
             self.book.note(Event::Ended { call: self.call, end: End::Dropped });
         }
+        let place = (self.host, self.method);
+        self.book.with(|pages| {
+            if let Some(calls) = pages.under_way.get_mut(&place) {
+                *calls -= 1;
+            }
+        });
     }
 }
 
@@ -194,11 +216,12 @@ impl fmt::Display for Event {
                 parent.map_or(Ok(()), |parent| write!(f, ", for call {parent}"))
             }
             Self::Ended { call, end } => write!(f, "call {call}: ended {end:?}"),
-            Self::Fault(what) => write!(f, "FAULT {what}"),
+            Self::Fault(change) => write!(f, "FAULT {change:?}"),
             Self::Left { from } => write!(f, "call {}: left {from}", from.call),
             Self::Members { host, members } => write!(f, "MEMBERS of {host}: {members:?}"),
             Self::Noted(what) => f.write_str(what),
             Self::Probed { host } => write!(f, "{host}: probed"),
+            Self::Reset { host } => write!(f, "{host}: lost a connection"),
             Self::Wrong(what) => write!(f, "WRONG {what}"),
         }
     }

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::pb::Msg;
-use evenkeel_tests::pb::lab_client::LabClient;
+use crate::pb::Msg;
+use crate::pb::lab_client::LabClient;
 use evenkeel_tonic::{Kit, Resilient};
 use futures_util::stream::iter;
 use tonic::transport::Channel;
@@ -20,15 +20,15 @@ pub(crate) fn client(kit: &Kit) -> Client {
     LabClient::new(kit.channel())
 }
 
-/// Makes a call and reads all of its answer.
+/// Makes a call and reads all of its answer; says who gave it.
 pub(crate) async fn make(
     mut client: Client,
     method: Method,
     wish: Option<Duration>,
     open: Open,
-) -> Result<(), Status> {
+) -> Result<&'static str, Status> {
     let result = answer(&mut client, method, wish, &open).await;
-    open.end(result.as_ref().copied());
+    open.end(result.as_ref().map(drop));
     result
 }
 
@@ -37,7 +37,7 @@ async fn answer(
     method: Method,
     wish: Option<Duration>,
     open: &Open,
-) -> Result<(), Status> {
+) -> Result<&'static str, Status> {
     let plain = || request(open.call, wish, Msg::default());
     let parts = || request(open.call, wish, iter((1..=3).map(|n| Msg { n, ..Msg::default() })));
     let whole = match method {
@@ -48,21 +48,29 @@ async fn answer(
         Method::Put => client.put(plain()).await?,
         Method::Upload => client.upload(parts()).await?,
     };
-    note(whole.get_ref(), open);
-    Ok(())
+    Ok(note(whole.get_ref(), open))
 }
 
-async fn read(mut items: Streaming<Msg>, open: &Open) -> Result<(), Status> {
+async fn read(mut items: Streaming<Msg>, open: &Open) -> Result<&'static str, Status> {
+    let mut from = NOBODY;
     while let Some(item) = items.message().await? {
-        note(&item, open);
+        from = note(&item, open);
     }
-    Ok(())
+    Ok(from)
 }
 
-fn note(answer: &Msg, open: &Open) {
+fn note(answer: &Msg, open: &Open) -> &'static str {
     let [first, second, third] = BACKENDS;
     match origin(answer, &[first, second, third, GATEWAY]) {
-        Some(from) => open.answered(from, answer.n),
-        None => open.stranger(&answer.text),
+        Some(from) => {
+            open.answered(from, answer.n);
+            from.host
+        }
+        None => {
+            open.stranger(&answer.text);
+            NOBODY
+        }
     }
 }
+
+const NOBODY: &str = "nobody";

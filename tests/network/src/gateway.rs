@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::pb::Msg;
-use evenkeel_tests::pb::lab_server::{Lab, LabServer};
+use crate::pb::Msg;
+use crate::pb::lab_server::{Lab, LabServer};
 use evenkeel_tonic::Kit;
 use futures_util::stream::{StreamExt, unfold};
 use tonic::{Request, Response, Status, Streaming};
@@ -16,6 +16,7 @@ use crate::method::Method;
 use crate::plan::{GATEWAY, ITEMS};
 use crate::socket::Dialer;
 use crate::visit::Visit;
+use crate::watch::watch;
 
 /// One life of the gateway.
 #[derive(Clone)]
@@ -32,9 +33,14 @@ impl Gateway {
         book: Book,
         nature: Nature,
     ) -> turmoil::Result {
-        let kit: Kit = taste.gateway(Dialer::default())?;
+        let dialer = Dialer::of(GATEWAY, book.clone(), nature.clone());
+        let kit: Kit = taste.gateway(dialer)?;
         let lab = LabServer::new(Self { client: client(&kit), life, book: book.clone() });
-        serve(GATEWAY, &book, &nature, lab).await
+        tokio::select! {
+            biased;
+            served = serve(GATEWAY, &book, &nature, lab) => served,
+            () = watch(GATEWAY, &kit, &book) => Ok(()),
+        }
     }
 
     fn visit<T>(&self, request: &Request<T>) -> Result<Visit, Status> {
@@ -95,7 +101,7 @@ impl Lab for Gateway {
             }
             let open = gateway.begin(&visit, Method::Export);
             let answer = make(gateway.client.clone(), Method::Export, None, open).await;
-            let answer = answer.map_err(told).map(|()| visit.message(item));
+            let answer = answer.map_err(told).map(|_| visit.message(item));
             let next = if answer.is_ok() { item + 1 } else { i32::MAX };
             Some((answer, (gateway, visit, next)))
         });

@@ -3,10 +3,8 @@
 
 use core::time::Duration;
 
-use evenkeel_core::BreakerState;
 use evenkeel_tonic::Kit;
 use evenkeel_tonic::target::TargetName;
-use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tonic::Status;
@@ -17,6 +15,7 @@ use crate::dice::Dice;
 use crate::method::Method;
 use crate::plan::{FAULTS_END, SETTLED};
 use crate::socket::{Dialer, PORT};
+use crate::watch::watch;
 
 /// A caller and its kit.
 pub(crate) struct Host {
@@ -36,21 +35,29 @@ impl Host {
         mut dice: Dice,
         members: Vec<(Duration, Vec<&'static str>)>,
     ) -> turmoil::Result {
-        let mut calls = JoinSet::new();
-        let calling = async {
-            while now() < FAULTS_END {
-                calls.spawn(self.impatient(&mut dice));
-                sleep(dice.millis(2, 90)).await;
-            }
-            while now() < SETTLED {
-                calls.spawn(self.patient(dice.pick(&Method::ALL)));
-                sleep(Duration::from_millis(100)).await;
-            }
+        let living = async {
+            tokio::join!(self.call_for_a_while(&mut dice), self.change_members(members));
+            self.prove().await
         };
-        tokio::join!(calling, self.change_members(members));
-        while calls.join_next().await.is_some() {}
-        self.prove().await?;
+        tokio::select! {
+            biased;
+            lived = living => lived?,
+            () = watch(self.name, &self.kit, &self.book) => {}
+        }
         self.finish().await
+    }
+
+    async fn call_for_a_while(&self, dice: &mut Dice) {
+        let mut calls = JoinSet::new();
+        while now() < FAULTS_END {
+            calls.spawn(self.impatient(dice));
+            sleep(dice.millis(2, 90)).await;
+        }
+        while now() < SETTLED {
+            calls.spawn(self.patient(dice.pick(&Method::ALL)));
+            sleep(Duration::from_millis(200)).await;
+        }
+        while calls.join_next().await.is_some() {}
     }
 
     async fn change_members(&self, lists: Vec<(Duration, Vec<&'static str>)>) {
@@ -66,8 +73,8 @@ impl Host {
     fn impatient(&self, dice: &mut Dice) -> impl Future<Output = ()> + Send + 'static {
         let method = dice.pick(&Method::ALL);
         let wish = match dice.between(0, 4) {
-            0 => Some(dice.millis(1, 50)),
-            1 => Some(dice.millis(50, 600)),
+            0 => Some(dice.millis(1, 100)),
+            1 => Some(dice.millis(100, 600)),
             2 => Some(dice.millis(600, 6_000)),
             _ => None,
         };
@@ -85,75 +92,18 @@ impl Host {
         }
     }
 
-    /// Its number, and its end.
-    fn call(
+    /// Its number, and its end: who answered, or why nobody did.
+    pub(crate) fn call(
         &self,
         method: Method,
         wish: Option<Duration>,
-    ) -> impl Future<Output = (u32, Result<(), Status>)> + Send + 'static {
+    ) -> impl Future<Output = (u32, Result<&'static str, Status>)> + Send + 'static {
         let timeout = wish.map_or(self.timeout, |wish| wish.min(self.timeout));
         let (book, name, client) = (self.book.clone(), self.name, client(&self.kit));
         async move {
             let open = book.begin(name, method, timeout, None);
             (open.call, make(client, method, wish, open).await)
         }
-    }
-
-    /// All is well again: each method is answered, until everybody has answered it, and then no
-    /// circuit protects anybody any more.
-    async fn prove(&self) -> turmoil::Result {
-        self.book.note(Event::Noted(format!("{}: all must be well", self.name)));
-        for method in Method::ALL {
-            let mut calls = JoinSet::new();
-            for _ in 0..self.servers.len() * 12 {
-                calls.spawn(self.call(method, None));
-                sleep(Duration::from_millis(5)).await;
-            }
-            while let Some(ended) = calls.join_next().await {
-                let (number, Err(status)) = ended? else { continue };
-                let what = format!("{method:?} failed on a network in order: {status}");
-                self.book.wrong(format!("call {number}: {what}"));
-            }
-        }
-        for (target, methods) in self.kit.circuit_breaker_states() {
-            for (method, shown) in methods {
-                if shown.state != BreakerState::Closed {
-                    self.book.wrong(format!("{}: {target}{method} is {shown:?}", self.name));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Nothing is held while nobody calls, and nothing is left once the kit is gone.
-    async fn finish(self) -> turmoil::Result {
-        let Self { name, kit, dialer, book, servers, .. } = self;
-        // What losers of a race still had is cancelled by then.
-        sleep(Duration::from_millis(500)).await;
-        let trials = kit.circuit_breaker_states().into_values().flatten();
-        let trials: u32 = trials.map(|(_, shown)| u32::from(shown.trials)).sum();
-        expect(&book, name, "attempts in flight", kit.pool().in_flight(), 0);
-        expect(&book, name, "trials out", trials as usize, 0);
-        // One for calls, one for health checks.
-        let most = servers.len() * if kit.health().is_some() { 2 } else { 1 };
-        let connections = dialer.connections();
-        if connections > most {
-            book.wrong(format!("{name}: {connections} connections, not {most}"));
-        }
-        if !kit.close(Duration::from_millis(100)).await {
-            book.wrong(format!("{name}: closing waited for calls, of which there are none"));
-        }
-        drop(kit);
-        sleep(Duration::from_millis(1_500)).await;
-        expect(&book, name, "tasks", Handle::current().metrics().num_alive_tasks(), 0);
-        expect(&book, name, "connections", dialer.connections(), 0);
-        Ok(())
-    }
-}
-
-fn expect(book: &Book, host: &str, what: &str, seen: usize, right: usize) {
-    if seen != right {
-        book.wrong(format!("{host}: {seen} {what} at the end, not {right}"));
     }
 }
 

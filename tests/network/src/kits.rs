@@ -3,11 +3,11 @@
 
 use core::time::Duration;
 
+use crate::pb::METHODS;
 use evenkeel_core::{
     Backoff, BreakerPolicy, Consecutive, HealthPolicy, Jitter, RetryPolicy, Strategy,
     ThrottlePolicy,
 };
-use evenkeel_tests::pb::METHODS;
 use evenkeel_tonic::connect::DialPolicy;
 use evenkeel_tonic::health::HealthMode;
 use evenkeel_tonic::pool::ChannelOptions;

@@ -38,9 +38,13 @@ mod hosts;
 mod kits;
 mod many;
 mod method;
+#[path = "../../src/pb.rs"]
+mod pb;
 mod plan;
+mod proof;
 mod socket;
 mod visit;
+mod watch;
 mod world;
 
 use std::collections::BTreeSet;
@@ -74,8 +78,8 @@ fn usage() -> ExitCode {
 
 fn all(from: u32, to: u32) -> ExitCode {
     match many::many(from..to) {
-        Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("a run could not be started: {error}");
             ExitCode::FAILURE
@@ -98,7 +102,8 @@ fn one(seed: u32, whole: bool) -> ExitCode {
     for what in &wrong {
         println!("seed {seed}: {what}");
     }
-    println!("seed {seed}: {counts}, {} wrong", wrong.len());
+    println!("seed {seed}: {} wrong", wrong.len());
+    println!("{counts}");
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

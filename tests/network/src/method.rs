@@ -16,6 +16,19 @@ impl Method {
     pub(crate) const ALL: [Self; 6] =
         [Self::Charge, Self::Chat, Self::Echo, Self::Export, Self::Put, Self::Upload];
 
+    /// The one with this full path.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        Some(match path.strip_prefix("/lab.v1.Lab/")? {
+            "Charge" => Self::Charge,
+            "Chat" => Self::Chat,
+            "Echo" => Self::Echo,
+            "Export" => Self::Export,
+            "Put" => Self::Put,
+            "Upload" => Self::Upload,
+            _ => return None,
+        })
+    }
+
     /// Whether a server may see it twice.
     pub(crate) const fn may_repeat(self) -> bool {
         matches!(self, Self::Echo | Self::Export | Self::Put)

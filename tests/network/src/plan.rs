@@ -2,7 +2,7 @@
 //! run begins.
 //!
 //! ```text
-//! 0 s          faults           10 s      settling      23 s  proof    28 s
+//! 0 s          faults            5 s      settling      18 s  proof    21 s
 //! ├─────────────────────────────┤─────────────────────────┤─────────────┤
 //!   calls of impatient callers    patient calls             every circuit closes,
 //!                                                           nothing is held
@@ -11,7 +11,6 @@
 //! A connection whose segments were lost stays dead, because the simulated TCP does not send them
 //! again; only keepalive finds out. It takes 11 s, and so settling takes 13.
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::backend::{Mood, Nature};
@@ -29,15 +28,20 @@ pub(crate) const WEB: &str = "web";
 /// Messages of a response stream.
 pub(crate) const ITEMS: i32 = 4;
 
-pub(crate) const FAULTS_END: Duration = Duration::from_secs(10);
-pub(crate) const SETTLED: Duration = Duration::from_secs(23);
+pub(crate) const FAULTS_END: Duration = Duration::from_secs(5);
+pub(crate) const SETTLED: Duration = Duration::from_secs(18);
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
 /// The longest a segment is under way, unless it is held.
 pub(crate) const LATENCY: Duration = Duration::from_millis(150);
 
+/// How often segments are delivered, and the least they are under way. Within it each host's clock
+/// runs as finely as tokio's does, one host after the other: what was under way for less would arrive
+/// before it was sent.
+pub(crate) const TICK: Duration = Duration::from_millis(10);
+
 /// One change of the world.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Change {
     Bounce(&'static str),
     Crash(&'static str),
@@ -49,13 +53,14 @@ pub(crate) enum Change {
     Release(Link),
     Repair(Link),
     RepairOneWay(Link),
+    Reset(Link),
     Restart(&'static str),
     Serving(&'static str, bool),
 }
 
 pub(crate) type Link = (&'static str, &'static str);
 
-const LINKS: [Link; 7] = [
+pub(crate) const LINKS: [Link; 7] = [
     (APP, BACKENDS[0]),
     (APP, BACKENDS[1]),
     (APP, BACKENDS[2]),
@@ -79,7 +84,7 @@ impl Plan {
         let mut dice = Dice::of(seed, "plan");
         let mut changes = Vec::new();
         for link in LINKS {
-            let latency = dice.millis(1, LATENCY.as_millis() as u64);
+            let latency = dice.millis(TICK.as_millis() as u64, LATENCY.as_millis() as u64);
             changes.push((Duration::ZERO, Change::Latency(link, latency)));
             faults(&mut dice, |dice, from, to| {
                 let [begin, end] = on_link(dice, link);
@@ -101,8 +106,8 @@ impl Plan {
 fn faults(dice: &mut Dice, mut fault: impl FnMut(&mut Dice, Duration, Duration)) {
     let mut at = Duration::ZERO;
     for _ in 0..dice.between(0, 4) {
-        let from = at + dice.millis(100, 5_000);
-        let to = from + dice.millis(20, 3_000);
+        let from = at + dice.millis(50, 2_500);
+        let to = from + dice.millis(20, 1_500);
         if to >= FAULTS_END {
             return;
         }
@@ -112,9 +117,19 @@ fn faults(dice: &mut Dice, mut fault: impl FnMut(&mut Dice, Duration, Duration))
 }
 
 fn on_link(dice: &mut Dice, link: Link) -> [Change; 2] {
-    match dice.between(0, 4) {
+    match dice.between(0, 6) {
         0 => [Change::CutOneWay(link), Change::RepairOneWay(link)],
         1 => [Change::Cut(link), Change::Repair(link)],
+        2 => [Change::Reset(link), Change::Reset(link)],
+        3 => {
+            let mut latency = || {
+                Change::Latency(
+                    link,
+                    dice.millis(TICK.as_millis() as u64, LATENCY.as_millis() as u64),
+                )
+            };
+            [latency(), latency()]
+        }
         _ => [Change::Hold(link), Change::Release(link)],
     }
 }
@@ -136,14 +151,14 @@ fn on_server(dice: &mut Dice, server: &'static str) -> [Change; 2] {
 /// Lists of two or three members; the last has all.
 fn members(dice: &mut Dice) -> Vec<(Duration, Vec<&'static str>)> {
     let mut lists = Vec::new();
-    let mut at = dice.millis(500, 3_000);
+    let mut at = dice.millis(250, 1_500);
     while at < FAULTS_END {
         let mut list = BACKENDS.to_vec();
         list.remove(dice.between(0, 3) as usize);
         lists.push((at, list));
-        at += dice.millis(300, 3_000);
+        at += dice.millis(150, 1_500);
         lists.push((at.min(FAULTS_END), BACKENDS.to_vec()));
-        at += dice.millis(300, 6_000);
+        at += dice.millis(150, 3_000);
     }
     lists
 }
@@ -161,14 +176,33 @@ impl Change {
             Self::Release((a, b)) => world.release(a, b),
             Self::Repair((a, b)) => world.repair(a, b),
             Self::RepairOneWay((a, b)) => world.repair_oneway(a, b),
+            Self::Reset(link) => nature.reset(link),
             Self::Restart(host) => nature.restart(host),
             Self::Serving(host, serving) => nature.set_serving(host, serving),
         }
     }
 }
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+impl Change {
+    /// The fault that begins with it; nothing if it ends one.
+    pub(crate) const fn fault(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Crash(_) => "restarts",
+            Self::Cut(_) | Self::CutOneWay(_) => "partitions",
+            Self::Hold(_) => "holds",
+            Self::Latency(..) => "latencies",
+            Self::Mood(_, Mood::Fine) | Self::Serving(_, true) => return None,
+            Self::Mood(..) => "moods",
+            Self::Reset(_) => "resets",
+            Self::Restart(_) => "goodbyes",
+            Self::Serving(_, false) => "unwell",
+            Self::Bounce(_) | Self::Release(_) | Self::Repair(_) | Self::RepairOneWay(_) => {
+                return None;
+            }
+        })
     }
 }
+
+/// Each must have been among the faults of many runs.
+pub(crate) const FAULTS: [&str; 8] =
+    ["goodbyes", "holds", "latencies", "moods", "partitions", "resets", "restarts", "unwell"];

@@ -7,6 +7,7 @@ use core::task::{Context, Poll};
 use std::io;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use futures_util::stream::{Stream, unfold};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,6 +16,10 @@ use tonic::transport::server::Connected;
 use tower::Service;
 use turmoil::net::{TcpListener, TcpStream};
 
+use crate::backend::Nature;
+use crate::book::{Book, Event};
+use crate::plan::LINKS;
+
 pub(crate) const PORT: u16 = 50_051;
 
 /// Everybody who dials this host, for as long as it is polled.
@@ -22,29 +27,50 @@ pub(crate) async fn accepted() -> io::Result<impl Stream<Item = io::Result<Socke
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     Ok(unfold(listener, |listener| async {
         let accepted = listener.accept().await;
-        let socket = accepted.map(|(stream, _)| Socket { stream, _counted: None });
+        let socket = accepted.map(|(stream, _)| Socket { stream, _counted: None, lost: Lost::No });
         Some((socket, listener))
     }))
 }
 
 /// Dials hosts by their names, and counts the connections it has made and that are still there.
 /// (The simulation's own count has every dial in it that failed.)
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Dialer(Arc<AtomicUsize>);
+#[derive(Clone)]
+pub(crate) struct Dialer {
+    host: &'static str,
+    book: Book,
+    nature: Nature,
+    connections: Arc<AtomicUsize>,
+}
 
 impl Dialer {
+    pub(crate) fn of(host: &'static str, book: Book, nature: Nature) -> Self {
+        Self { host, book, nature, connections: Arc::default() }
+    }
+
     pub(crate) fn connections(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.connections.load(Ordering::Relaxed)
     }
 
     fn count(&self) -> Counted {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Counted(Arc::clone(&self.0))
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Counted(Arc::clone(&self.connections))
+    }
+
+    /// Becomes ready when a connection to `name` that is there now is lost.
+    fn loss(&self, name: &str) -> Lost {
+        let servers = LINKS.iter().find(|(from, to)| *from == self.host && *to == name);
+        let Some(mut resets) = servers.and_then(|link| self.nature.resets(*link)) else {
+            return Lost::No;
+        };
+        let (book, host) = (self.book.clone(), self.host);
+        Lost::When(Box::pin(async move {
+            _ = resets.changed().await;
+            book.note(Event::Reset { host });
+        }))
     }
 }
 
 /// One connection more, until it is dropped.
-#[derive(Debug)]
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -67,16 +93,38 @@ impl Service<Uri> for Dialer {
         Box::pin(async move {
             let name = address.host().unwrap_or_default();
             let stream = TcpStream::connect((name, PORT)).await?;
-            Ok(TokioIo::new(Socket { stream, _counted: Some(dialer.count()) }))
+            let (lost, counted) = (dialer.loss(name), Some(dialer.count()));
+            Ok(TokioIo::new(Socket { stream, _counted: counted, lost }))
         })
     }
 }
 
-/// One end of a connection; clients' are counted.
-#[derive(Debug)]
+/// One end of a connection; clients' are counted, and can be lost.
 pub(crate) struct Socket {
     stream: TcpStream,
     _counted: Option<Counted>,
+    lost: Lost,
+}
+
+/// Whether the other end has reset a connection.
+enum Lost {
+    No,
+    When(BoxFuture<'static, ()>),
+    Yes,
+}
+
+impl Socket {
+    fn poll_lost(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if let Lost::When(lost) = &mut self.lost
+            && lost.as_mut().poll(cx).is_ready()
+        {
+            self.lost = Lost::Yes;
+        }
+        match self.lost {
+            Lost::Yes => Err(io::ErrorKind::ConnectionReset.into()),
+            Lost::No | Lost::When(_) => Ok(()),
+        }
+    }
 }
 
 impl Connected for Socket {
@@ -91,6 +139,7 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.poll_lost(cx)?;
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
@@ -101,6 +150,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.poll_lost(cx)?;
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use evenkeel_tests::pb::Msg;
+use crate::pb::Msg;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Status};
 

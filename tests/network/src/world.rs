@@ -17,7 +17,7 @@ use crate::dice::Dice;
 use crate::gateway::Gateway;
 use crate::hosts::Host;
 use crate::kits::{APP_TIMEOUT, Taste, WEB_TIMEOUT};
-use crate::plan::{APP, BACKENDS, GATEWAY, LATENCY, LONGEST, Plan, WEB};
+use crate::plan::{APP, BACKENDS, GATEWAY, LATENCY, LONGEST, Plan, TICK, WEB};
 use crate::socket::Dialer;
 
 /// What came of a run.
@@ -41,7 +41,7 @@ pub(crate) fn run(seed: u32) -> Run {
     loop {
         while let Some((_, change)) = changes.next_if(|(at, _)| *at <= world.elapsed()) {
             book.set_time(world.elapsed());
-            book.note(Event::Fault(change.to_string()));
+            book.note(Event::Fault(change));
             change.make(&mut world, &nature);
         }
         match world.step() {
@@ -69,6 +69,7 @@ fn world(
         .rng_seed(seed.into())
         .tick_duration(TICK)
         .simulation_duration(LONGEST)
+        .min_message_latency(TICK)
         .max_message_latency(LATENCY)
         .tcp_capacity(4_096)
         .build();
@@ -81,28 +82,27 @@ fn world(
         });
     }
     let (pages, life) = (book.clone(), lives());
-    let nature = nature.clone();
-    world.host(GATEWAY, move || Gateway::serve(taste, life(), pages.clone(), nature.clone()));
+    let natural = nature.clone();
+    world.host(GATEWAY, move || Gateway::serve(taste, life(), pages.clone(), natural.clone()));
 
     let pages = book.clone();
+    let dialer = Dialer::of(APP, book.clone(), nature.clone());
     world.client(APP, async move {
-        let (dialer, servers) = (Dialer::default(), BACKENDS.to_vec());
+        let servers = BACKENDS.to_vec();
         let kit = taste.app(dialer.clone())?;
         let host = Host { name: APP, kit, dialer, book: pages, timeout: APP_TIMEOUT, servers };
         host.live(Dice::of(seed, APP), members).await
     });
     let pages = book.clone();
+    let dialer = Dialer::of(WEB, book.clone(), nature.clone());
     world.client(WEB, async move {
-        let (dialer, servers) = (Dialer::default(), vec![GATEWAY]);
+        let servers = vec![GATEWAY];
         let kit = taste.web(dialer.clone())?;
         let host = Host { name: WEB, kit, dialer, book: pages, timeout: WEB_TIMEOUT, servers };
         host.live(Dice::of(seed, WEB), Vec::new()).await
     });
     world
 }
-
-/// How often segments are delivered. Within it each host's clock runs as finely as tokio's does.
-const TICK: Duration = Duration::from_millis(2);
 
 /// Counts the lives of a host.
 fn lives() -> impl Fn() -> u32 {

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use crate::book::{Entry, Event};
-use crate::plan::{APP, LATENCY};
+use crate::plan::{APP, Change, LATENCY, TICK};
 
 /// When what was sent must have arrived, and who was a member when.
 pub(super) struct Network {
@@ -21,14 +21,11 @@ impl Network {
         let mut away: Vec<(&'static str, Duration, Duration)> = Vec::new();
         for (at, event) in entries {
             match event {
-                Event::Fault(what) => {
-                    if let Some(link) = what.strip_prefix("Hold") {
-                        open.push((link, *at));
-                    } else if let Some(link) = what.strip_prefix("Release") {
-                        let begun = open.iter().position(|(other, _)| *other == link);
-                        let since = begun.map_or(*at, |index| open.swap_remove(index).1);
-                        held.push((since, *at));
-                    }
+                Event::Fault(Change::Hold(link)) => open.push((link, *at)),
+                Event::Fault(Change::Release(link)) => {
+                    let begun = open.iter().position(|(other, _)| *other == link);
+                    let since = begun.map_or(*at, |index| open.swap_remove(index).1);
+                    held.push((since, *at));
                 }
                 Event::Members { members, .. } => {
                     let back = |(host, _, to): &mut (&'static str, _, Duration)| {
@@ -82,4 +79,4 @@ impl Network {
 }
 
 /// A segment, those before it, and the step in which it is delivered.
-const UNDER_WAY: Duration = LATENCY.saturating_mul(2).saturating_add(Duration::from_millis(10));
+const UNDER_WAY: Duration = LATENCY.saturating_mul(2).saturating_add(TICK.saturating_mul(2));
