@@ -161,6 +161,13 @@ skipped() {
     echo "skipped: $1 ($2)"
 }
 
+# Builds the payments lab and the network that fails, always both: cargo unites the features of what
+# it is asked for, and each alone would be another build of tokio and of all that stands on it.
+optimised=(--profile testrelease -p evenkeel-tonic -p evenkeel-network)
+build_optimised() {
+    cargo build --locked --quiet "${optimised[@]}" --example payments_lab --bin network
+}
+
 # Whether a component of the toolchain, such as `clippy`, is there or can be fetched.
 have_component() {
     local component=$1 command=$2

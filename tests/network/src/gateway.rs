@@ -39,7 +39,7 @@ impl Gateway {
         tokio::select! {
             biased;
             served = serve(GATEWAY, &book, &nature, lab) => served,
-            () = watch(GATEWAY, &kit, &book) => Ok(()),
+            never = watch(GATEWAY, &kit, &book) => match never {},
         }
     }
 

@@ -42,7 +42,7 @@ impl Host {
         tokio::select! {
             biased;
             lived = living => lived?,
-            () = watch(self.name, &self.kit, &self.book) => {}
+            never = watch(self.name, &self.kit, &self.book) => match never {},
         }
         self.finish().await
     }

@@ -1,5 +1,7 @@
 //! This file knows what nobody may hold: a permit, or a place at a member, when nobody calls.
 
+use core::convert::Infallible;
+use core::future::pending;
 use core::time::Duration;
 
 use evenkeel_tonic::Kit;
@@ -13,11 +15,15 @@ use crate::method::Method;
 ///
 /// A lost permit frees itself when its lease ends, as a circuit breaker must; in the end of a run
 /// there is nothing to be seen of it. So it is looked for while it is lost.
-pub(crate) async fn watch(host: &'static str, kit: &Kit, book: &Book) {
-    while held(host, kit, book).map(|what| book.wrong(format!("{host}: {what}"))).is_none() {
+pub(crate) async fn watch(host: &'static str, kit: &Kit, book: &Book) -> Infallible {
+    let what = loop {
+        if let Some(what) = held(host, kit, book) {
+            break what;
+        }
         sleep(BETWEEN).await;
-    }
-    core::future::pending().await
+    };
+    book.wrong(format!("{host}: {what}"));
+    pending().await
 }
 
 /// What is held though nobody calls. A call's own end is written after all of it was dropped, so
