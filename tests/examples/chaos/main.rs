@@ -42,7 +42,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 /// Unless told; the last lines say how many there were each second, and so how long more take.
 const CALLS: u64 = 1_000_000;
 /// Among so many each kind of fault has had its chance.
-const MANY: u64 = 100_000;
+const MANY: u64 = 200_000;
 /// At a time.
 const CALLERS: u32 = 64;
 

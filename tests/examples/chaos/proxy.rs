@@ -79,8 +79,8 @@ struct Fate {
 impl Fate {
     fn draw(rng: &mut SmallRng, faults: &Arc<Faults>) -> Self {
         let mut bytes = |least: u32, span: u32| u64::from(least + rng.next_u32() % span);
-        // Some hundred to some thousand calls; every fourth direction has a byte corrupted first.
-        let (ends_at, corrupt_at) = (bytes(100_000, 4_000_000), bytes(100, 16_000_000));
+        // Some hundred to some thousand calls; every eighth direction has a byte corrupted first.
+        let (ends_at, corrupt_at) = (bytes(10_000, 400_000), bytes(100, 1_600_000));
         let (rng, faults) = (SmallRng::seeded(rng.next_u32()), Arc::clone(faults));
         Self { rng, ends_at, corrupt_at, faults }
     }
