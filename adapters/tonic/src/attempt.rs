@@ -228,10 +228,6 @@ where
     }
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "made once for each attempt, and taken apart at once"
-)]
 enum Received {
     /// Its status comes behind its body.
     Goes(Response<Body>),

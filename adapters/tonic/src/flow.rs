@@ -9,7 +9,7 @@ use evenkeel_tokio::core::{
     Action, Attempt, Clock, Code, Instant, Next, Outcome, Sent, StopReason,
 };
 use evenkeel_tokio::{Driven, TokioClock};
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -117,13 +117,12 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 resume_unwind(panic)
             }
             Ended::Streaming(response) if !left.is_zero() => Concluded::Stream(response, attempt),
-            Ended::Complete { code: Code::Ok, held } => match self.succeed(attempt) {
-                None => Concluded::Over(Ok(held)),
-                Some(concluded) => concluded,
-            },
+            Ended::Complete { code: Code::Ok, held } => {
+                self.succeed(attempt).unwrap_or(Concluded::Over(Ok(held)))
+            }
             Ended::Complete { code, held } => {
                 let outcome = Outcome::new(code).with_pushback(pushback::read(held.last()));
-                self.heard = Some(status_of(code, held.last(), held.head().status()));
+                self.heard = Some(held.status(code));
                 self.lost = None;
                 self.failed(now, attempt, outcome)
             }
@@ -298,16 +297,4 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         let attempts = self.driven.call().attempts();
         DeadlinePassed { method, attempts, last: self.said() }.into()
     }
-}
-
-/// The status in `headers`, or one that says what is missing.
-pub(crate) fn status_of(code: Code, headers: &HeaderMap, http: http::StatusCode) -> Status {
-    Status::from_header_map(headers).unwrap_or_else(|| {
-        let message = if http == http::StatusCode::OK {
-            "the response ended without a status".to_owned()
-        } else {
-            format!("the server answered HTTP {http} without a status")
-        };
-        Status::new(status::to_tonic(code), message)
-    })
 }

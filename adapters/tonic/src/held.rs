@@ -10,7 +10,8 @@ use core::task::{Context, Poll, ready};
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use evenkeel_tokio::core::Code;
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use tonic::Status;
@@ -18,7 +19,7 @@ use tonic::body::Body;
 
 use crate::below::Turns;
 use crate::messages::LONGEST;
-use crate::wire;
+use crate::wire::{self, status};
 
 /// A response and what has been read of its body. It is put in its place empty and stays there: a
 /// head is large, and each move of it costs every call.
@@ -93,6 +94,19 @@ impl Held {
     /// The same, to be given on.
     pub(crate) fn into_last(self) -> HeaderMap {
         self.frames.trailers.unwrap_or_else(|| self.response.into_parts().0.headers)
+    }
+
+    /// The status it carries, or one that says what is missing. It ended in `code`.
+    pub(crate) fn status(&self, code: Code) -> Status {
+        Status::from_header_map(self.last()).unwrap_or_else(|| {
+            let http = self.response.status();
+            let message = if http == StatusCode::OK {
+                "the response ended without a status".to_owned()
+            } else {
+                format!("the server answered HTTP {http} without a status")
+            };
+            Status::new(status::to_tonic(code), message)
+        })
     }
 
     /// Gives the response on: what was held, and what is left of its body as it comes.

@@ -57,7 +57,8 @@ pub(crate) fn encode(left: Micros) -> HeaderValue {
 
 /// How many of which unit.
 fn finest(left: Micros) -> (u64, u8) {
-    let mut counts = UNITS.iter().map(|(unit, letter)| ((left.as_micros() / unit).max(1), *letter));
+    let mut counts =
+        UNITS.into_iter().map(|(unit, letter)| ((left.as_micros() / unit).max(1), letter));
     counts.find(|(count, _)| *count <= MAX_COUNT).unwrap_or((MAX_COUNT, b'H'))
 }
 
