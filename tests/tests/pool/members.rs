@@ -61,7 +61,7 @@ async fn a_member_that_is_removed_drains() {
 async fn a_retry_goes_to_a_member_of_the_new_list() {
     let mut lab = Lab::new(&["a"], crate::lab::retrying(2));
     lab.serve("b");
-    lab.serve_with("a", [crate::lab::busy().after(Duration::from_secs(1))]);
+    lab.serve_with("a", [busy().after(Duration::from_secs(1))]);
     let change = async {
         pass(500).await;
         lab.pool().set_targets(targets(&["b"]));
