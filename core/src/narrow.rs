@@ -22,7 +22,12 @@ pub(crate) const fn scale(span: u64, random: u32) -> u64 {
     high.wrapping_add(low)
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "what overflows here fails the test"
+)]
 mod tests {
     use super::{scale, times_q16};
 

@@ -69,12 +69,12 @@ impl ThrottlePolicy {
             return Err(Invalid::new("throttle.max_tokens", value, "", "must be from 1 to 1000"));
         }
         if ratio_milli == 0 || ratio_milli > 1_000_000 {
-            let rule = "must be from 1 to 1000000, in thousandths of a token per success";
+            let range = "must be from 1 to 1000000, in thousandths of a token per success";
             let value = crate::num::widen(ratio_milli);
-            return Err(Invalid::new("throttle.token_ratio", value, "/1000", rule));
+            return Err(Invalid::new("throttle.token_ratio", value, "/1000", range));
         }
         #[expect(clippy::as_conversions, reason = "`From` is not const; it widens")]
-        let max_milli = (tokens as u32).wrapping_mul(1_000);
+        let max_milli = (tokens as u32).wrapping_mul(TOKEN);
         Ok(Self { max_milli, ratio_milli, rule })
     }
 
@@ -112,7 +112,8 @@ impl Throttle {
         }
     }
 
-    /// Whether a retry may be scheduled now. Granted when the attempt failed, not when the retry
+    /// Asks for a retry, and takes its token where each costs one, also if the retry then finds no
+    /// time or no target. Granted when the attempt failed, not when the retry
     /// is sent, so that retries which are waiting already count.
     pub fn allow(&mut self, policy: &ThrottlePolicy) -> bool {
         match policy.rule {

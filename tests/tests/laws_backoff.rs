@@ -5,6 +5,7 @@ use core::time::Duration;
 use evenkeel_core::{Backoff, Growth, Jitter, Random, SmallRng};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::on_random;
+use evenkeel_tests::model::settings::JITTERS;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -30,18 +31,6 @@ impl Random for Same {
 const SPANS: [u64; 9] = [0, 1, 2, 999, 100_000, (1 << 32) - 1, 1 << 32, 1 << 47, (1 << 48) - 1];
 const MULTIPLIERS: [u32; 6] = [1_000, 1_001, 1_600, 2_000, 3_000, 65_535_000];
 const DRAWS: [u32; 5] = [0, 1, 1 << 31, u32::MAX - 1, u32::MAX];
-const JITTERS: [Jitter; 10] = [
-    Jitter::None,
-    Jitter::Full,
-    Jitter::Equal,
-    Jitter::Decorrelated,
-    Jitter::Proportional(0),
-    Jitter::Proportional(1),
-    Jitter::Proportional(100),
-    Jitter::Proportional(500),
-    Jitter::Proportional(999),
-    Jitter::Proportional(1_000),
-];
 
 impl Terms {
     fn backoff(&self) -> Backoff {
@@ -221,4 +210,21 @@ fn no_overflow_in_any_profile() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn every_kind_of_jitter_is_under_these_laws() {
+    // A kind that is missing here does not compile; it wants a place in `JITTERS` as well.
+    let kind = |jitter| match jitter {
+        Jitter::None => 0,
+        Jitter::Full => 1,
+        Jitter::Equal => 2,
+        Jitter::Decorrelated => 3,
+        Jitter::Proportional(_) => 4,
+    };
+    let mut listed = [false; 5];
+    for jitter in JITTERS {
+        listed[kind(jitter)] = true;
+    }
+    assert_eq!(listed, [true; 5]);
 }

@@ -145,3 +145,24 @@ fn no_overflow_in_any_profile() {
         }
     }
 }
+
+/// RFC 8415, 15: what is above the longest delay is drawn around it; what is exactly that stays.
+#[test]
+fn the_longest_delay_itself_is_not_drawn_again() {
+    let longest = 3_600_000_000u64;
+    let (mut growth, mut last) = (Growth::START, 0);
+    let mut next = |random: u64| {
+        let mut given = Same(u32::try_from(random).unwrap());
+        Dhcp6::SOLICIT.next_delay(&mut growth, &mut given).as_micros()
+    };
+    // Each a little less than twice the one before, and the last exactly the longest.
+    for step in 0..12 {
+        last = if step == 0 { next(0) } else { last };
+        let wanted = (0..11 - step).fold(longest, |delay, _| delay * 100 / 197);
+        let side = (last * 6_553) >> 16;
+        let (lowest, width) = (2 * last - side, 2 * side + 1);
+        last = next(((wanted - lowest) << 32).div_ceil(width));
+        assert_eq!(last, wanted, "step {step}");
+    }
+    assert_eq!(last, longest);
+}

@@ -91,7 +91,8 @@ impl<T: Trip> SharedBreaker<T> {
 
     /// Prolongs the lease of a trial, as [`CircuitBreaker::renew`] does.
     pub fn renew(&self, now: Instant, permit: &Permit, policy: &BreakerPolicy<T>) {
-        if !self.gate().ignores(permit, Verdict::Failure) {
+        // Trials are known to the breaker alone. Closed, every message of a stream would lock it.
+        if matches!(self.gate().admit(now), Passage::Ask) {
             self.with(|breaker| breaker.renew(now, permit, policy));
         }
     }

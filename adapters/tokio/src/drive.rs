@@ -1,6 +1,6 @@
 //! This file knows how a call is driven under tokio: the three-armed loop and one timer.
 
-use core::mem::replace;
+use core::mem::{forget, replace};
 use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -87,10 +87,11 @@ where
         let mut driven = Driven::new(begin.call(now, &upstream), upstream);
         let mut ledger = Ledger::new();
         let mut action = driven.poll_at(now);
-        if let Action::Attempt(attempt) = action {
-            let Poll::Ready(ended) = self.as_mut().fly(&attempt, cx) else {
-                return self.wait(driven, ledger, Action::Attempt(attempt));
+        if let Action::Attempt(_) = action {
+            let Poll::Ready(ended) = self.as_mut().fly(&mut driven, &mut action, cx) else {
+                return self.wait(driven, ledger, action);
             };
+            let Action::Attempt(attempt) = action else { return Poll::Pending };
             now = TokioClock.now();
             if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, attempt, ended) {
                 return Poll::Ready(ledger.settle(reason));
@@ -130,10 +131,11 @@ where
     ) -> Poll<Result<T, Error<E>>> {
         loop {
             let now = match action {
-                Action::Attempt(attempt) => {
-                    let Poll::Ready(ended) = self.as_mut().fly(&attempt, cx) else {
-                        return self.wait(driven, ledger, Action::Attempt(attempt));
+                Action::Attempt(_) => {
+                    let Poll::Ready(ended) = self.as_mut().fly(&mut driven, &mut action, cx) else {
+                        return self.wait(driven, ledger, action);
                     };
+                    let Action::Attempt(attempt) = action else { return Poll::Pending };
                     // Read once, so that ledger and machine agree on what came too late.
                     let now = TokioClock.now();
                     if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, attempt, ended)
@@ -154,27 +156,34 @@ where
         }
     }
 
-    /// Polls the future of `attempt`, which is made first if there is none, and then looks at its
-    /// deadline.
+    /// Polls the future of the attempt that `action` is, which is made first if there is none, and
+    /// then looks at its deadline.
     #[inline(always)]
-    fn fly(mut self: Pin<&mut Self>, attempt: &Attempt, cx: &mut Context<'_>) -> Poll<Ended<T, E>> {
+    fn fly(
+        mut self: Pin<&mut Self>,
+        driven: &mut Driven<U>,
+        action: &mut Action,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<T, E>> {
+        let Action::Attempt(attempt) = &*action else { return Poll::Pending };
         let info = attempt.info();
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            let mut this = self.as_mut().project();
-            if this.running.is_none() {
-                let future = (this.attempt)(info);
-                this.running.set(Some(future));
-            }
-            let Some(running) = this.running.as_mut().as_pin_mut() else { return Poll::Pending };
-            running.poll(cx).map(|reply| ((this.classify)(&reply), reply))
-        }));
+        let watched = Watched { driven, action };
+        let mut this = self.as_mut().project();
+        if this.running.is_none() {
+            let future = (this.attempt)(info);
+            this.running.set(Some(future));
+        }
+        let polled = match this.running.as_mut().as_pin_mut() {
+            Some(running) => running.poll(cx).map(|reply| ((this.classify)(&reply), reply)),
+            None => Poll::Pending,
+        };
+        forget(watched);
         let ended = match polled {
-            Ok(Poll::Ready(judged)) => Some(Ok(judged)),
-            Ok(Poll::Pending) => {
+            Poll::Ready(judged) => Some(Ok(judged)),
+            Poll::Pending => {
                 ready!(self.as_mut().reaches(info.deadline().instant(), cx));
                 None
             }
-            Err(panic) => Some(Err(panic)),
         };
         self.project().running.set(None);
         Poll::Ready(ended)
@@ -201,6 +210,28 @@ where
     ) -> Poll<Result<T, Error<E>>> {
         *self.project().stage = Stage::Waits(driven, ledger, action);
         Poll::Pending
+    }
+}
+
+/// An attempt while the code of others runs. Dropped by a panic of theirs, it tells the machine:
+/// without a verdict the attempt would pass for one whose caller went away.
+///
+/// Why is the panic not caught? All that is known of the call would then have to lie in memory.
+struct Watched<'a, U: Upstream> {
+    driven: &'a mut Driven<U>,
+    action: &'a mut Action,
+}
+
+impl<U: Upstream> Drop for Watched<'_, U> {
+    #[cold]
+    fn drop(&mut self) {
+        let action = replace(self.action, Action::WaitUntil(Instant::MAX));
+        if let Action::Attempt(attempt) = action {
+            // The upstream may panic too, and the two must not meet.
+            _ = catch_unwind(AssertUnwindSafe(|| {
+                self.driven.complete(TokioClock.now(), attempt, Outcome::new(Code::Unknown))
+            }));
+        }
     }
 }
 

@@ -3,25 +3,22 @@
 
 use core::any::Any;
 use core::mem::take;
-use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use std::panic::catch_unwind;
 
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::{HeaderName, HeaderValue, Request, Response};
-use http_body::{Body as _, Frame};
 use pin_project_lite::pin_project;
-use tokio::task::coop::poll_proceed;
-use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
+use crate::below::caught;
 use crate::error::BoxError;
-use crate::held::Held;
+use crate::flow::Flow;
+use crate::held::{Held, Reached};
 use crate::observe::Scope;
 use crate::options::RetryOwned;
 use crate::wire::{self, status, timeout};
@@ -29,7 +26,7 @@ use crate::wire::{self, status, timeout};
 /// How an attempt ended, before anybody judges it.
 pub(crate) enum Ended {
     /// The status is known and everything there is has come.
-    Complete { code: Code, response: Response<Held> },
+    Complete { code: Code, held: Held },
     /// Its deadline came first.
     CutOff,
     /// The transport failed.
@@ -50,56 +47,89 @@ pub(crate) enum Hold {
 pin_project! {
     /// One attempt as a future without a box. The service is driven ready first, by this attempt
     /// alone, and called once.
+    ///
+    /// What it has stays in its place from beginning to end, and is `None` before and after: as the
+    /// stages of an enum, request and response would be moved by each of them.
     pub(crate) struct Sending<S: Service<Request<Body>>> {
-        inner: S,
+        request: Option<Request<Body>>,
+        inner: Option<S>,
         deadline: Deadline,
         hold: Hold,
         scope: Scope,
         #[pin]
-        stage: Stage<S::Future>,
+        sent: Option<S::Future>,
+        held: Option<Held>,
         #[pin]
         timer: Option<SleepUntil>,
     }
 }
 
-pin_project! {
-    #[project = StageProjection]
-    enum Stage<F> {
-        Ready { request: Option<Request<Body>> },
-        Sent { #[pin] response: F },
-        Holding { held: Response<Held>, body: Body },
+impl<S: Service<Request<Body>>> Sending<S> {
+    /// With a request that is not complete yet, or waits to be sent.
+    #[inline(always)]
+    pub(crate) fn of(request: Request<Body>) -> Self {
+        Self {
+            request: Some(request),
+            inner: None,
+            deadline: Deadline::NONE,
+            hold: Hold::No,
+            scope: Scope::NONE,
+            sent: None,
+            held: None,
+            timer: None,
+        }
+    }
+
+    /// With a request that goes to `inner` as it is.
+    pub(crate) fn passing(inner: S, request: Request<Body>) -> Self {
+        Self { inner: Some(inner), ..Self::of(request) }
+    }
+
+    /// The request, until it is sent.
+    pub(crate) fn request(self: Pin<&mut Self>) -> Option<&mut Request<Body>> {
+        self.project().request.as_mut()
+    }
+
+    /// The response of an attempt that succeeded.
+    pub(crate) fn held(self: Pin<&mut Self>) -> Option<&mut Held> {
+        self.project().held.as_mut()
     }
 }
 
 impl<S, B> Sending<S>
 where
-    S: Service<Request<Body>, Response = Response<B>>,
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    pub(crate) fn new(inner: S, mut request: Request<Body>, attempt: &Attempt, hold: Hold) -> Self {
+    /// Makes it `attempt` of this call: in its span, which the server gets to know.
+    pub(crate) fn begin<const N: usize>(
+        self: Pin<&mut Self>,
+        flow: &Flow<S, N>,
+        attempt: &Attempt,
+    ) {
+        let this = self.project();
+        let Some(request) = this.request else { return };
         let previous = attempt.previous();
         if previous > 0 {
             request.headers_mut().insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
         request.extensions_mut().insert(RetryOwned);
-        let deadline = attempt.deadline();
-        let stage = Stage::Ready { request: Some(request) };
-        Self { inner, deadline, hold, scope: Scope::NONE, stage, timer: None }
-    }
-
-    /// In this span, which the server gets to know.
-    pub(crate) fn within(mut self, scope: Scope) -> Self {
+        let upstream = flow.driven.upstream();
+        *this.inner = upstream.service(attempt);
+        *this.deadline = attempt.deadline();
+        *this.hold = flow.hold();
+        *this.scope = upstream.scope(attempt);
         #[cfg(feature = "otel")]
-        if let Stage::Ready { request: Some(request) } = &mut self.stage {
-            scope.inject(request.headers_mut());
-        }
-        self.scope = scope;
-        self
+        this.scope.inject(request.headers_mut());
     }
 
-    fn poll_in_scope(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+    /// How it ended; `None` for the usual end: it succeeded, and its response is held here.
+    pub(crate) fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
+        if self.scope.is_none() {
+            return self.poll_stages(cx);
+        }
         let scope = core::mem::replace(self.as_mut().project().scope, Scope::NONE);
         let polled = {
             let _entered = scope.enter();
@@ -109,44 +139,77 @@ where
         polled
     }
 
-    fn poll_stages(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        loop {
-            let mut this = self.as_mut().project();
-            let next = match this.stage.as_mut().project() {
-                StageProjection::Ready { request } => {
-                    if let Err(error) = ready!(this.inner.poll_ready(cx)) {
-                        return Poll::Ready(Ended::Lost(TransportError::not_ready(error)));
-                    }
-                    let Some(mut request) = request.take() else { return Poll::Pending };
-                    if !this.deadline.is_none() {
-                        // What is left at the moment of sending.
-                        let left = this.deadline.remaining(TokioClock.now());
-                        if left.is_zero() {
-                            // Ready too late: with nothing left nothing is sent.
-                            return Poll::Ready(Ended::CutOff);
-                        }
-                        request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
-                    }
-                    Stage::Sent { response: this.inner.call(request) }
-                }
-                StageProjection::Sent { response } => {
-                    match received(ready!(response.poll(cx)), *this.hold) {
-                        Received::Body { held, body } => Stage::Holding { held, body },
-                        Received::Ended(ended) => return Poll::Ready(ended),
-                    }
-                }
-                StageProjection::Holding { held, body } => {
-                    return keep_holding(held, body, cx);
-                }
-            };
-            this.stage.set(next);
+    /// Waits for its deadline, while nothing else comes. The timer is made only now: what is
+    /// answered at once needs none.
+    pub(crate) fn poll_deadline(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        if this.deadline.is_none() {
+            return Poll::Pending;
         }
+        if this.timer.is_none() {
+            this.timer.set(Some(sleep_until(this.deadline.instant())));
+        }
+        this.timer.as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(cx))
+    }
+
+    fn poll_stages(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
+        if self.held.is_none() {
+            let response = match ready!(self.as_mut().poll_response(cx)) {
+                Ok(response) => response,
+                Err(ended) => return Poll::Ready(Some(ended)),
+            };
+            let this = self.as_mut().project();
+            match received(response, *this.hold) {
+                Received::Ended(ended) => return Poll::Ready(Some(ended)),
+                Received::Goes(response) => *this.held = Some(Held::of(response)),
+            }
+        }
+        let Some(held) = self.project().held else { return Poll::Pending };
+        let reached = ready!(held.poll(cx));
+        let code = status::of_trailers(held.trailers(), || in_headers(held.head()));
+        Poll::Ready(match reached {
+            Ok(Reached::End) if code == Code::Ok => None,
+            Ok(Reached::End) => Some(Ended::Complete { code, held: take(held) }),
+            Ok(Reached::Limit) => Some(Ended::Streaming(held.give_on())),
+            Err(error) => Some(Ended::Lost(TransportError::in_body(error))),
+        })
+    }
+
+    /// Sends the request, when the service is ready, and waits for the response.
+    pub(crate) fn poll_response(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Response<B>, Ended>> {
+        let mut this = self.project();
+        if let Some(request) = this.request {
+            // Never missing: the upstream has admitted the attempt.
+            let Some(inner) = this.inner else { return Poll::Ready(Err(Ended::CutOff)) };
+            if let Err(error) = ready!(inner.poll_ready(cx)) {
+                return Poll::Ready(Err(Ended::Lost(TransportError::not_ready(error))));
+            }
+            if !this.deadline.is_none() {
+                // What is left at the moment of sending.
+                let left = this.deadline.remaining(TokioClock.now());
+                if left.is_zero() {
+                    // Ready too late: with nothing left nothing is sent.
+                    return Poll::Ready(Err(Ended::CutOff));
+                }
+                request.headers_mut().insert(timeout::GRPC_TIMEOUT, timeout::encode(left));
+            }
+            if let Some(request) = this.request.take() {
+                this.sent.set(Some(inner.call(request)));
+            }
+        }
+        let Some(sent) = this.sent.as_mut().as_pin_mut() else { return Poll::Pending };
+        let response = ready!(sent.poll(cx));
+        this.sent.set(None);
+        Poll::Ready(response.map_err(|error| Ended::Lost(TransportError::before_headers(error))))
     }
 }
 
 impl<S, B> Future for Sending<S>
 where
-    S: Service<Request<Body>, Response = Response<B>>,
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
@@ -154,105 +217,40 @@ where
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        if let Poll::Ready(ended) = caught(|| self.as_mut().poll_in_scope(cx)) {
-            return Poll::Ready(ended);
-        }
-        let mut this = self.project();
-        if this.deadline.is_none() {
-            return Poll::Pending;
-        }
-        // Made only now: what is answered at once needs no timer.
-        if this.timer.is_none() {
-            this.timer.set(Some(sleep_until(this.deadline.instant())));
-        }
-        match this.timer.as_pin_mut() {
-            Some(timer) => timer.poll(cx).map(|()| Ended::CutOff),
-            None => Poll::Pending,
-        }
+        let Poll::Ready(ended) = caught(|| self.as_mut().poll_end(cx)) else {
+            return self.poll_deadline(cx).map(|()| Ended::CutOff);
+        };
+        let held = || {
+            let held = self.held().map(take).unwrap_or_default();
+            Ended::Complete { code: Code::Ok, held }
+        };
+        Poll::Ready(ended.unwrap_or_else(held))
     }
 }
 
-/// Polls what is below, and takes its panic for an end like any other.
-pub(crate) fn caught<E: From<Ended>>(poll: impl FnOnce() -> Poll<E>) -> Poll<E> {
-    // Nobody looks at what panicked again.
-    let polled = catch_unwind(AssertUnwindSafe(poll));
-    polled.unwrap_or_else(|panic| Poll::Ready(Ended::Panicked(panic).into()))
-}
-
 enum Received {
-    Body { held: Response<Held>, body: Body },
+    /// Its status comes behind its body.
+    Goes(Response<Body>),
     Ended(Ended),
 }
 
-fn received<B, E>(response: Result<Response<B>, E>, hold: Hold) -> Received
+fn received<B>(mut response: Response<B>, hold: Hold) -> Received
 where
-    E: Into<BoxError>,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let mut response = match response {
-        Ok(response) => response,
-        Err(error) => return Received::Ended(Ended::Lost(TransportError::before_headers(error))),
-    };
     wire::defuse(response.headers_mut());
     // After a failure in the headers nothing of use follows. After OK, messages may.
     let goes_on = |code: &Code| *code == Code::Ok && !response.body().is_end_stream();
     let code = in_headers(&response).filter(|code| !goes_on(code));
     match (code, hold) {
         (Some(code), _) => {
-            let response = response.map(|_| Held::default());
-            Received::Ended(Ended::Complete { code, response })
+            let held = Held::of(response.map(|_| Body::empty()));
+            Received::Ended(Ended::Complete { code, held })
         }
         (None, Hold::No) => Received::Ended(Ended::Streaming(response.map(Body::new))),
-        (None, Hold::UntilStatus) => {
-            let (parts, body) = response.into_parts();
-            let held = Response::from_parts(parts, Held::default());
-            Received::Body { held, body: Body::new(body) }
-        }
+        (None, Hold::UntilStatus) => Received::Goes(response.map(Body::new)),
     }
-}
-
-fn keep_holding(held: &mut Response<Held>, body: &mut Body, cx: &mut Context<'_>) -> Poll<Ended> {
-    loop {
-        let frame = ready!(poll_frame(body, cx));
-        match frame.map(|frame| frame.map(Frame::into_data)) {
-            Some(Ok(Ok(data))) => {
-                held.body_mut().push(data);
-                if held.body().is_full() {
-                    let (held, rest) = (take(held), take(body));
-                    let response = held.map(|held| held.followed_by(rest));
-                    return Poll::Ready(Ended::Streaming(response));
-                }
-            }
-            Some(Ok(Err(frame))) => {
-                let mut trailers = frame.into_trailers().unwrap_or_default();
-                wire::defuse(&mut trailers);
-                held.body_mut().end(trailers);
-                return Poll::Ready(complete(take(held)));
-            }
-            Some(Err(error)) => {
-                return Poll::Ready(Ended::Lost(TransportError::in_body(error)));
-            }
-            None => return Poll::Ready(complete(take(held))),
-        }
-    }
-}
-
-/// The next frame of a body. Frames may come faster than they are read, and may have nothing in
-/// them: now and then it is pending, so that the deadline is looked at and others have their turn.
-pub(crate) fn poll_frame(
-    body: &mut Body,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-    let turn = ready!(poll_proceed(cx));
-    let frame = ready!(Pin::new(body).poll_frame(cx));
-    turn.made_progress();
-    Poll::Ready(frame)
-}
-
-fn complete(response: Response<Held>) -> Ended {
-    let code = status::of_trailers(response.body().trailers(), in_headers(&response));
-    Ended::Complete { code, response }
 }
 
 /// The status the headers of `response` have, if they have one.

@@ -1,6 +1,8 @@
 //! This file knows the rest of a call once its first attempt has failed: the three-armed loop, as
 //! an async function in a box. The healthy path never gets here.
 
+use core::pin::pin;
+
 use bytes::Bytes;
 use evenkeel_tokio::core::{
     Attempt, Backoff, Clock, Deadline, Growth, Instant, Jitter, SmallRng, checked,
@@ -12,7 +14,7 @@ use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
-use crate::attempt::{Ended, Sending};
+use crate::attempt::Sending;
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
@@ -23,7 +25,7 @@ use crate::upstream::Reports;
 #[expect(clippy::large_enum_variant, reason = "made once for each call that failed at first")]
 pub(crate) enum Answer<S, const IN_FLIGHT: usize = 1> {
     /// With a whole response, or an error.
-    Over(Result<Response<Held>, Status>),
+    Over(Result<Held, Status>),
     /// With a response whose body goes on.
     Stream(Response<Body>, Attempt, Flow<S, IN_FLIGHT>),
 }
@@ -93,15 +95,9 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let request = flow.request();
-    let ended = match flow.driven.upstream().service(&attempt) {
-        Some(inner) => {
-            let sending = Sending::new(inner, request, &attempt, flow.hold());
-            sending.within(flow.driven.upstream().scope(&attempt)).await
-        }
-        // Never missing: the upstream has admitted it.
-        None => Ended::CutOff,
-    };
+    let mut sending = pin!(Sending::of(flow.request()));
+    sending.as_mut().begin(flow, &attempt);
+    let ended = sending.await;
     flow.conclude(attempt, ended)
 }
 

@@ -9,14 +9,14 @@ use evenkeel_tokio::core::{
     Action, Attempt, Clock, Code, Instant, Next, Outcome, Sent, StopReason,
 };
 use evenkeel_tokio::{Driven, TokioClock};
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
 use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped};
 use crate::held::Held;
-use crate::request::{Head, Payload};
+use crate::request::{Again, Payload};
 use crate::upstream::{MethodUpstream, Reports};
 use crate::wire::{pushback, status};
 
@@ -24,7 +24,7 @@ use crate::wire::{pushback, status};
 pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
     pub(crate) driven: Driven<MethodUpstream<S>, IN_FLIGHT>,
     /// The request, where a second attempt may need it.
-    pub(crate) again: Option<(Head, Payload)>,
+    again: Again,
     /// Whether attempts wait for a connection.
     pub(crate) waits: bool,
     /// The last status a server sent.
@@ -47,7 +47,7 @@ pub(crate) enum Concluded {
     /// The machine has more to say.
     Again,
     /// The call is over.
-    Over(Result<Response<Held>, Status>),
+    Over(Result<Held, Status>),
     /// The response is handed over, and the attempt goes on in its body.
     Stream(Response<Body>, Attempt),
     /// Not connected, and the call waits for a connection: the same attempt goes out then.
@@ -55,8 +55,8 @@ pub(crate) enum Concluded {
 }
 
 impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
-    pub(crate) const fn new(driven: Driven<MethodUpstream<S>, IN_FLIGHT>, waits: bool) -> Self {
-        Self { driven, again: None, waits, heard: None, lost: None, cut_off: false }
+    pub(crate) fn new(driven: Driven<MethodUpstream<S>, IN_FLIGHT>, waits: bool) -> Self {
+        Self { driven, again: Again::nothing(), waits, heard: None, lost: None, cut_off: false }
     }
 
     /// The next action, with the end already worded.
@@ -75,10 +75,19 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
 
     /// The request of one more attempt. The machine asks for none where there is none to give.
     pub(crate) fn request(&self) -> Request<Body> {
-        match &self.again {
-            Some((head, payload)) => head.request(payload.give()),
-            None => Request::new(Body::empty()),
-        }
+        self.again.request()
+    }
+
+    /// Lends the body of `request` to its first attempt, and keeps what another one needs.
+    pub(crate) fn lend(&mut self, request: &mut Request<Body>) {
+        let payload = Payload::stream(core::mem::take(request.body_mut()));
+        self.keep(request, payload);
+    }
+
+    /// Gives the first attempt `payload` as the body of `request`, and keeps what another one needs.
+    pub(crate) fn keep(&mut self, request: &mut Request<Body>, payload: Payload) {
+        *request.body_mut() = payload.give();
+        self.again.keep(request, payload);
     }
 
     /// Who tells of the connection `attempt` needs.
@@ -104,19 +113,16 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         let left = attempt.deadline().remaining(now);
         match ended {
             Ended::Panicked(panic) => {
-                self.driven.complete(now, attempt, Outcome::new(Code::Unknown));
-                self.over(Err(&Status::unknown("the service below panicked")));
+                self.panicked(attempt);
                 resume_unwind(panic)
             }
             Ended::Streaming(response) if !left.is_zero() => Concluded::Stream(response, attempt),
-            Ended::Complete { code: Code::Ok, response } if !left.is_zero() => {
-                self.driven.complete(now, attempt, Outcome::success());
-                self.over(Ok(()));
-                Concluded::Over(Ok(response))
+            Ended::Complete { code: Code::Ok, held } => {
+                self.succeed(attempt).unwrap_or(Concluded::Over(Ok(held)))
             }
-            Ended::Complete { code, response } if code != Code::Ok => {
-                let outcome = Outcome::new(code).with_pushback(asked(&response));
-                self.heard = Some(refused(code, response));
+            Ended::Complete { code, held } => {
+                let outcome = Outcome::new(code).with_pushback(pushback::read(held.last()));
+                self.heard = Some(held.status(code));
                 self.lost = None;
                 self.failed(now, attempt, outcome)
             }
@@ -130,10 +136,25 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 }
                 self.failed(now, attempt, outcome)
             }
-            Ended::Complete { .. } | Ended::CutOff | Ended::Lost(_) | Ended::Streaming(_) => {
-                self.cut_off(now, attempt)
-            }
+            Ended::CutOff | Ended::Lost(_) | Ended::Streaming(_) => self.cut_off(now, attempt),
         }
+    }
+
+    /// Books that `attempt` succeeded; what follows if it was too late.
+    pub(crate) fn succeed(&mut self, attempt: Attempt) -> Option<Concluded> {
+        let now = TokioClock.now();
+        if attempt.deadline().is_over(now) {
+            return Some(self.cut_off(now, attempt));
+        }
+        self.driven.complete(now, attempt, Outcome::success());
+        self.over(Ok(()));
+        None
+    }
+
+    /// Books that what is below panicked in `attempt`.
+    pub(crate) fn panicked(&mut self, attempt: Attempt) {
+        self.driven.complete(TokioClock.now(), attempt, Outcome::new(Code::Unknown));
+        self.over(Err(&Status::unknown("the service below panicked")));
     }
 
     /// Books an attempt that failed, if that was not the deadline's doing.
@@ -196,7 +217,12 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
 
     /// Whether the request can be given once more, now that the attempt that had it is over.
     fn take_back(&self) -> bool {
-        self.again.as_ref().is_some_and(|(_, payload)| payload.take_back())
+        self.again.payload().is_some_and(Payload::take_back)
+    }
+
+    /// Whether it is kept at all.
+    pub(crate) const fn keeps(&self) -> bool {
+        self.again.payload().is_some()
     }
 
     /// A response stream is repeated only with the opt-in, or hedged until there is one; and a
@@ -277,28 +303,4 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         };
         DeadlinePassed { method, attempts, last: self.said(), nobody }.into()
     }
-}
-
-/// What a failed response asks for, in its trailers or, where these are the headers, there.
-fn asked(response: &Response<Held>) -> evenkeel_tokio::core::Pushback {
-    pushback::read(response.body().trailers().unwrap_or_else(|| response.headers()))
-}
-
-/// The status a failed response carries.
-fn refused(code: Code, response: Response<Held>) -> Status {
-    let http = response.status();
-    let (parts, held) = response.into_parts();
-    status_of(code, held.trailers().unwrap_or(&parts.headers), http)
-}
-
-/// The status in `headers`, or one that says what is missing.
-pub(crate) fn status_of(code: Code, headers: &HeaderMap, http: http::StatusCode) -> Status {
-    Status::from_header_map(headers).unwrap_or_else(|| {
-        let message = if http == http::StatusCode::OK {
-            "the response ended without a status".to_owned()
-        } else {
-            format!("the server answered HTTP {http} without a status")
-        };
-        Status::new(status::to_tonic(code), message)
-    })
 }

@@ -4,6 +4,7 @@
 //! does the boxed loop of `drive` take over; both drive the same machine.
 
 use core::fmt;
+use core::mem::replace;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
@@ -15,14 +16,13 @@ use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
-use crate::TransportError;
-use crate::attempt::Sending;
+use crate::attempt::{Ended, Sending};
+use crate::below::watched;
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
-use crate::held::Held;
 use crate::reading::{Read, Reading};
-use crate::request::{Head, Payload};
+use crate::request::Payload;
 use crate::stream::StreamBody;
 
 /// A call that is driven in a box.
@@ -32,53 +32,56 @@ pin_project! {
     /// The future of a call through [`Resilient`](crate::Resilient).
     #[must_use = "a future does nothing unless polled"]
     pub struct ResponseFuture<S: Service<Request<Body>>> {
-        // Beside the stages, not in them: it is large, and each stage would move it to the next.
+        // Both beside the stages, not in them: they are large, and each stage would move them to
+        // the next.
         flow: Option<Flow<S>>,
         #[pin]
-        stage: Stage<S>,
+        sending: Option<Sending<S>>,
+        stage: Stage,
     }
 }
 
-pin_project! {
-    #[project = StageProjection]
-    enum Stage<S: Service<Request<Body>>> {
-        /// There is nothing to do but to send it.
-        Passing { inner: S, request: Option<Request<Body>> },
-        Passed { #[pin] response: S::Future },
-        /// Over before anything was sent.
-        Refused { status: Option<Status> },
-        /// The message is read, where it may be needed again.
-        Reading { head: Option<Request<()>>, reading: Reading },
-        /// The request is complete.
-        Ready { request: Option<Request<Body>> },
-        First { attempt: Option<Attempt>, #[pin] sending: Sending<S> },
-        Boxed { rest: Rest },
-        Done,
-    }
+enum Stage {
+    /// There is nothing to do but to send it.
+    Passing,
+    /// Over before anything was sent.
+    Refused(Status),
+    /// The message is read, where it may be needed again.
+    Reading(Reading),
+    /// The request is complete.
+    Ready,
+    First(Attempt),
+    Boxed(Rest),
+    Done,
 }
 
 impl<S: Service<Request<Body>>> ResponseFuture<S> {
-    pub(crate) const fn passing(inner: S, request: Request<Body>) -> Self {
-        Self { flow: None, stage: Stage::Passing { inner, request: Some(request) } }
+    pub(crate) fn passing(inner: S, request: Request<Body>) -> Self {
+        let sending = Some(Sending::passing(inner, request));
+        Self { flow: None, sending, stage: Stage::Passing }
     }
 
     pub(crate) const fn refused(status: Status) -> Self {
-        Self { flow: None, stage: Stage::Refused { status: Some(status) } }
+        Self { flow: None, sending: None, stage: Stage::Refused(status) }
     }
 
     /// A call that is driven in a box from the beginning.
     pub(crate) fn boxed(rest: Rest) -> Self {
-        Self { flow: None, stage: Stage::Boxed { rest } }
+        Self { flow: None, sending: None, stage: Stage::Boxed(rest) }
     }
 
     /// A call whose request is sent once.
-    pub(crate) const fn once(flow: Flow<S>, request: Request<Body>) -> Self {
-        Self { flow: Some(flow), stage: Stage::Ready { request: Some(request) } }
+    #[inline(always)]
+    pub(crate) fn once(flow: Flow<S>, request: Request<Body>) -> Self {
+        let sending = Some(Sending::of(request));
+        Self { flow: Some(flow), sending, stage: Stage::Ready }
     }
 
-    /// A call whose request may be needed again.
-    pub(crate) const fn reading(flow: Flow<S>, head: Request<()>, reading: Reading) -> Self {
-        Self { flow: Some(flow), stage: Stage::Reading { head: Some(head), reading } }
+    /// A call whose request may be needed again. Inlined, or it would be moved into its place.
+    #[inline(always)]
+    pub(crate) fn reading(flow: Flow<S>, request: Request<Body>, reading: Reading) -> Self {
+        let sending = Some(Sending::of(request));
+        Self { flow: Some(flow), sending, stage: Stage::Reading(reading) }
     }
 }
 
@@ -92,84 +95,72 @@ where
 {
     type Output = Result<Response<Body>, Status>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
-            let next = match this.stage.as_mut().project() {
-                StageProjection::Passing { inner, request } => {
-                    if let Err(error) = ready!(inner.poll_ready(cx)) {
-                        let status = TransportError::not_ready(error).into();
-                        Stage::Refused { status: Some(status) }
-                    } else {
-                        let Some(request) = request.take() else { return Poll::Pending };
-                        Stage::Passed { response: inner.call(request) }
+            let this = self.as_mut().project();
+            let (flow, mut sending, stage) = (this.flow, this.sending, this.stage);
+            let result = match stage {
+                Stage::Passing => {
+                    let Some(passing) = sending.as_mut().as_pin_mut() else { break Poll::Pending };
+                    let response = ready!(passing.poll_response(cx));
+                    response.map(|response| response.map(Body::new)).map_err(unsent)
+                }
+                Stage::Reading(reading) => {
+                    let request = sending.as_mut().as_pin_mut().and_then(Sending::request);
+                    let Some((first, request)) = flow.as_mut().zip(request) else {
+                        break Poll::Pending;
+                    };
+                    let read = ready!(reading.poll(request.body_mut(), cx));
+                    *stage = match complete(first, request, read) {
+                        Ok(()) => begin(flow, sending),
+                        Err(status) => Stage::Refused(status),
+                    };
+                    continue;
+                }
+                Stage::Ready => {
+                    *stage = begin(flow, sending);
+                    continue;
+                }
+                Stage::First(_) => match ready!(poll_first(flow, sending.as_mut(), stage, cx)) {
+                    None => {
+                        let held = sending.as_mut().as_pin_mut().and_then(Sending::held);
+                        let Some(held) = held else { break Poll::Pending };
+                        Ok(held.give_on())
                     }
-                }
-                StageProjection::Passed { response } => {
-                    let response = ready!(response.poll(cx));
-                    this.stage.set(Stage::Done);
-                    return Poll::Ready(response.map(|r| r.map(Body::new)).map_err(transport));
-                }
-                StageProjection::Refused { status } => {
-                    let Some(status) = status.take() else { return Poll::Pending };
-                    this.stage.set(Stage::Done);
-                    return Poll::Ready(Err(status));
-                }
-                StageProjection::Reading { head, reading } => {
-                    let read = ready!(reading.poll(cx));
-                    let (Some(flow), Some(head)) = (this.flow.as_mut(), head.take()) else {
-                        return Poll::Pending;
-                    };
-                    match ready_to_send(flow, head, read) {
-                        Ok(request) => begin(this.flow, request),
-                        Err(status) => Stage::Refused { status: Some(status) },
+                    Some(Concluded::Over(result)) => result.map(|mut held| held.give_on()),
+                    Some(Concluded::Stream(response, attempt)) => {
+                        let Some(flow) = flow.take() else { break Poll::Pending };
+                        Ok(StreamBody::watch(response, flow, attempt))
                     }
-                }
-                StageProjection::Ready { request } => {
-                    let Some(request) = request.take() else { return Poll::Pending };
-                    begin(this.flow, request)
-                }
-                StageProjection::First { attempt, sending } => {
-                    let ended = ready!(sending.poll(cx));
-                    let (Some(flow), Some(attempt)) = (this.flow.as_mut(), attempt.take()) else {
-                        return Poll::Pending;
-                    };
-                    let unsent = match flow.conclude(attempt, ended) {
-                        Concluded::Over(result) => {
-                            this.stage.set(Stage::Done);
-                            *this.flow = None;
-                            return Poll::Ready(result.map(whole));
-                        }
-                        Concluded::Stream(response, attempt) => {
-                            this.stage.set(Stage::Done);
-                            let Some(flow) = this.flow.take() else { return Poll::Pending };
-                            return Poll::Ready(Ok(StreamBody::watch(response, flow, attempt)));
-                        }
-                        Concluded::Again => None,
-                        Concluded::WaitReady(attempt) => Some(attempt),
-                    };
-                    driven_on(this.flow, unsent)
-                }
-                StageProjection::Boxed { rest } => {
-                    let result = ready!(rest.as_mut().poll(cx));
-                    this.stage.set(Stage::Done);
-                    return Poll::Ready(result);
-                }
+                    Some(Concluded::Again) => {
+                        sending.set(None);
+                        *stage = driven_on(flow, None);
+                        continue;
+                    }
+                    Some(Concluded::WaitReady(attempt)) => {
+                        sending.set(None);
+                        *stage = driven_on(flow, Some(attempt));
+                        continue;
+                    }
+                },
+                Stage::Boxed(rest) => ready!(rest.as_mut().poll(cx)),
+                Stage::Refused(_) => match replace(stage, Stage::Done) {
+                    Stage::Refused(status) => Err(status),
+                    _ => break Poll::Pending,
+                },
                 // Polled after it was ready: nothing will ever come.
-                StageProjection::Done => return Poll::Pending,
+                Stage::Done => break Poll::Pending,
             };
-            this.stage.set(next);
+            sending.set(None);
+            *flow = None;
+            *stage = Stage::Done;
+            break Poll::Ready(result);
         }
     }
 }
 
 /// The message has been read: what it turned out to be decides whether it can be given again.
-fn ready_to_send<S>(
-    flow: &mut Flow<S>,
-    head: Request<()>,
-    read: Read,
-) -> Result<Request<Body>, Status> {
-    let (parts, ()) = head.into_parts();
+fn complete<S>(flow: &mut Flow<S>, request: &mut Request<Body>, read: Read) -> Result<(), Status> {
     let payload = match read {
         Read::Failed(status) => {
             flow.over(Err(&status));
@@ -178,13 +169,12 @@ fn ready_to_send<S>(
         Read::Message(message) => Payload::Message(message),
         Read::Other(body) => Payload::stream(body),
     };
-    let body = payload.give();
-    flow.again = Some((Head::of(&parts), payload));
-    Ok(Request::from_parts(parts, body))
+    flow.keep(request, payload);
+    Ok(())
 }
 
 /// Makes the first attempt, if the machine lets it out.
-fn begin<S, B>(flow: &mut Option<Flow<S>>, request: Request<Body>) -> Stage<S>
+fn begin<S, B>(flow: &mut Option<Flow<S>>, mut sending: Pin<&mut Option<Sending<S>>>) -> Stage
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -192,22 +182,70 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let Some(first) = flow else { return Stage::Done };
+    let Some((first, going)) = flow.as_mut().zip(sending.as_mut().as_pin_mut()) else {
+        return Stage::Done;
+    };
     match first.poll() {
         Step::Attempt(attempt) => {
-            // Never missing: the upstream has just admitted it.
-            let Some(inner) = first.driven.upstream().service(&attempt) else { return Stage::Done };
-            let sending = Sending::new(inner, request, &attempt, first.hold());
-            let sending = sending.within(first.driven.upstream().scope(&attempt));
-            Stage::First { attempt: Some(attempt), sending }
+            going.begin(first, &attempt);
+            Stage::First(attempt)
         }
-        Step::Over(status) => Stage::Refused { status: Some(status) },
-        Step::WaitUntil(_) => driven_on(flow, None),
+        Step::Over(status) => Stage::Refused(status),
+        Step::WaitUntil(_) => {
+            // Sent once it may be, it would else be gone with this future.
+            if let (false, Some(request)) = (first.keeps(), going.request()) {
+                first.lend(request);
+            }
+            sending.set(None);
+            driven_on(flow, None)
+        }
     }
 }
 
+/// What follows the end of the first attempt; `None` where it succeeded and its response is held.
+fn poll_first<S, B>(
+    flow: &mut Option<Flow<S>>,
+    sending: Pin<&mut Option<Sending<S>>>,
+    stage: &mut Stage,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Concluded>>
+where
+    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let Some((flow, mut sending)) = flow.as_mut().zip(sending.as_pin_mut()) else {
+        return Poll::Pending;
+    };
+    let mut first = (flow, stage);
+    let polled = watched(
+        &mut first,
+        |_| sending.as_mut().poll_end(cx),
+        |(flow, stage)| {
+            if let Stage::First(attempt) = replace(*stage, Stage::Done) {
+                flow.panicked(attempt);
+            }
+        },
+    );
+    let ended = match polled {
+        Poll::Ready(ended) => ended,
+        Poll::Pending => {
+            ready!(sending.poll_deadline(cx));
+            Some(Ended::CutOff)
+        }
+    };
+    let (flow, stage) = first;
+    let Stage::First(attempt) = replace(stage, Stage::Done) else { return Poll::Pending };
+    Poll::Ready(match ended {
+        None => flow.succeed(attempt),
+        Some(ended) => Some(flow.conclude(attempt, ended)),
+    })
+}
+
 /// What the healthy path leaves over, in a box.
-fn driven_on<S, B>(flow: &mut Option<Flow<S>>, unsent: Option<Attempt>) -> Stage<S>
+fn driven_on<S, B>(flow: &mut Option<Flow<S>>, unsent: Option<Attempt>) -> Stage
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -218,7 +256,7 @@ where
     match flow.take() {
         Some(flow) => {
             let rest = async move { answered(drive(flow, unsent).await) };
-            Stage::Boxed { rest: Box::pin(rest) }
+            Stage::Boxed(Box::pin(rest))
         }
         None => Stage::Done,
     }
@@ -234,17 +272,20 @@ where
     B::Error: Into<BoxError>,
 {
     match answer {
-        Answer::Over(result) => result.map(whole),
+        Answer::Over(result) => result.map(|mut held| held.give_on()),
         Answer::Stream(response, attempt, flow) => Ok(StreamBody::watch(response, flow, attempt)),
     }
 }
 
-pub(crate) fn whole(response: Response<Held>) -> Response<Body> {
-    response.map(Held::into_body)
-}
-
-fn transport(error: impl Into<BoxError>) -> Status {
-    TransportError::before_headers(error).into()
+/// The error of a call that only passes through: whatever it is, nobody here made it.
+fn unsent(ended: Ended) -> Status {
+    match ended {
+        Ended::Lost(error) => error.into(),
+        // Never: it has no deadline, nothing is held, and nothing is caught.
+        Ended::Complete { .. } | Ended::CutOff | Ended::Panicked(_) | Ended::Streaming(_) => {
+            Status::unknown("the service below is gone")
+        }
+    }
 }
 
 impl<S: Service<Request<Body>>> fmt::Debug for ResponseFuture<S> {

@@ -4,77 +4,166 @@
 //! has not seen can still be retried. Nothing waits longer for it: tonic's own unary calls wait for
 //! the trailers anyway.
 
+use core::mem::take;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use evenkeel_tokio::core::Code;
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::below::Turns;
 use crate::messages::LONGEST;
+use crate::wire::{self, status};
+
+/// A response and what has been read of its body. It is put in its place empty and stays there: a
+/// head is large, and each move of it costs every call.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// With what was not read yet.
+    response: Response<Body>,
+    frames: Frames,
+    turns: Turns,
+}
+
+/// What became of reading on.
+pub(crate) enum Reached {
+    /// It has all come.
+    End,
+    /// It is longer than is held, and given on as it comes.
+    Limit,
+}
+
+impl Held {
+    /// Nothing of this one has been read yet.
+    #[inline(always)]
+    pub(crate) fn of(response: Response<Body>) -> Self {
+        Self { response, frames: Frames::default(), turns: Turns::default() }
+    }
+
+    /// One that has no body, but these trailers.
+    pub(crate) fn ended(trailers: Option<HeaderMap>) -> Self {
+        let mut held = Self::default();
+        held.frames.end(trailers);
+        held
+    }
+
+    /// Reads on to the end, or as far as is held.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Reached, Status>> {
+        loop {
+            let frame = ready!(self.turns.poll_frame(self.response.body_mut(), cx));
+            match frame.map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => {
+                    self.frames.push(data);
+                    if self.frames.is_full() {
+                        return Poll::Ready(Ok(Reached::Limit));
+                    }
+                }
+                Some(Ok(Err(frame))) => {
+                    self.frames.end(frame.into_trailers().ok());
+                    break;
+                }
+                Some(Err(error)) => return Poll::Ready(Err(error)),
+                None => break,
+            }
+        }
+        // It has ended, and is not asked again, however often its reader asks.
+        *self.response.body_mut() = Body::empty();
+        Poll::Ready(Ok(Reached::End))
+    }
+
+    pub(crate) const fn head(&self) -> &Response<Body> {
+        &self.response
+    }
+
+    /// Those that came behind the body.
+    pub(crate) const fn trailers(&self) -> Option<&HeaderMap> {
+        self.frames.trailers.as_ref()
+    }
+
+    /// What tells how it ended: the trailers or, where it ended in its headers, these.
+    pub(crate) fn last(&self) -> &HeaderMap {
+        self.trailers().unwrap_or_else(|| self.response.headers())
+    }
+
+    /// The same, to be given on.
+    pub(crate) fn into_last(self) -> HeaderMap {
+        self.frames.trailers.unwrap_or_else(|| self.response.into_parts().0.headers)
+    }
+
+    /// The status it carries, or one that says what is missing. It ended in `code`.
+    pub(crate) fn status(&self, code: Code) -> Status {
+        Status::from_header_map(self.last()).unwrap_or_else(|| {
+            let http = self.response.status();
+            let message = if http == StatusCode::OK {
+                "the response ended without a status".to_owned()
+            } else {
+                format!("the server answered HTTP {http} without a status")
+            };
+            Status::new(status::to_tonic(code), message)
+        })
+    }
+
+    /// Gives the response on: what was held, and what is left of its body as it comes.
+    pub(crate) fn give_on(&mut self) -> Response<Body> {
+        let (frames, rest) = (take(&mut self.frames), take(self.response.body_mut()));
+        // Boxed here, because tonic would put a layer around it that only looks at errors.
+        *self.response.body_mut() = Body::new(UnsyncBoxBody::new(Release { frames, rest }));
+        take(&mut self.response)
+    }
+}
 
 /// The frames of a response body; the first inline, because a unary response rarely has more.
 #[derive(Default)]
-pub(crate) struct Held {
+struct Frames {
     first: Option<Bytes>,
-    rest: VecDeque<Bytes>,
+    rest: Option<VecDeque<Bytes>>,
     trailers: Option<HeaderMap>,
     bytes: usize,
 }
 
-impl Held {
-    pub(crate) fn push(&mut self, data: Bytes) {
+impl Frames {
+    fn push(&mut self, data: Bytes) {
         if data.is_empty() {
             return;
         }
         self.bytes = self.bytes.saturating_add(data.len());
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() && self.rest.is_none() {
             self.first = Some(data);
         } else {
-            self.rest.push_back(data);
+            self.rest.get_or_insert_default().push_back(data);
         }
     }
 
-    pub(crate) fn end(&mut self, trailers: HeaderMap) {
-        self.trailers = Some(trailers);
-    }
-
-    pub(crate) const fn trailers(&self) -> Option<&HeaderMap> {
-        self.trailers.as_ref()
-    }
-
-    pub(crate) const fn take_trailers(&mut self) -> Option<HeaderMap> {
-        self.trailers.take()
+    fn end(&mut self, trailers: Option<HeaderMap>) {
+        self.trailers = trailers;
+        if let Some(trailers) = &mut self.trailers {
+            wire::defuse(trailers);
+        }
     }
 
     /// Whether holding on would keep more than a decoder accepts by default, or in more pieces
     /// than an honest server sends it in.
-    pub(crate) fn is_full(&self) -> bool {
-        self.bytes > LONGEST || self.rest.len() >= MANY_FRAMES
-    }
-
-    /// The whole body.
-    pub(crate) fn into_body(self) -> Body {
-        Body::new(Release { held: self, rest: None })
-    }
-
-    /// What was held, and then the rest as it comes.
-    pub(crate) fn followed_by(self, rest: Body) -> Body {
-        Body::new(Release { held: self, rest: Some(rest) })
+    fn is_full(&self) -> bool {
+        let frames = self.rest.as_ref().map_or(0, VecDeque::len);
+        self.bytes > LONGEST || frames >= MANY_FRAMES
     }
 
     fn pop(&mut self) -> Option<Frame<Bytes>> {
-        let data = self.first.take().or_else(|| self.rest.pop_front()).map(Frame::data);
+        let next = || self.rest.as_mut().and_then(VecDeque::pop_front);
+        let data = self.first.take().or_else(next).map(Frame::data);
         data.or_else(|| self.trailers.take().map(Frame::trailers))
     }
 }
 
 struct Release {
-    held: Held,
-    rest: Option<Body>,
+    frames: Frames,
+    rest: Body,
 }
 
 impl http_body::Body for Release {
@@ -85,13 +174,10 @@ impl http_body::Body for Release {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        if let Some(frame) = self.held.pop() {
+        if let Some(frame) = self.frames.pop() {
             return Poll::Ready(Some(Ok(frame)));
         }
-        match &mut self.rest {
-            Some(rest) => Pin::new(rest).poll_frame(cx),
-            None => Poll::Ready(None),
-        }
+        Pin::new(&mut self.rest).poll_frame(cx)
     }
 }
 

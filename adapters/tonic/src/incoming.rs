@@ -14,6 +14,9 @@ use crate::wire::timeout::{self, Timeout};
 pub(crate) fn method_path(request: &Request<Body>) -> &str {
     let path = request.uri().path();
     let Some(method) = request.extensions().get::<GrpcMethod<'static>>() else { return path };
+    if path.len() == method.service().len() + method.method().len() + 2 {
+        return path;
+    }
     let prefix = path.strip_suffix(method.method()).and_then(|rest| rest.strip_suffix('/'));
     let prefix = prefix.and_then(|rest| rest.strip_suffix(method.service()));
     let prefix = prefix.and_then(|rest| rest.strip_suffix('/'));

@@ -43,6 +43,7 @@ pub mod pool;
 
 mod allow;
 mod attempt;
+mod below;
 mod builder;
 mod contradictions;
 mod drive;

@@ -15,7 +15,6 @@ use crate::messages::PREFIX;
 
 /// Reads one message.
 pub(crate) struct Reading {
-    body: Body,
     first: Option<Bytes>,
     /// In bytes, prefix included.
     limit: usize,
@@ -27,26 +26,21 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Of a message with up to `limit` bytes, waited for until `deadline`.
-    pub(crate) const fn new(
-        body: Body,
-        limit: usize,
-        patience: Patience,
-        deadline: Deadline,
-    ) -> Self {
+    pub(crate) const fn new(limit: usize, patience: Patience, deadline: Deadline) -> Self {
         let limit = limit.saturating_add(PREFIX);
-        Self { body, first: None, limit, patience, deadline, timer: None }
+        Self { first: None, limit, patience, deadline, timer: None }
     }
 
-    /// Ready at once for every message a generated client sends. At the deadline it is not looked
+    /// Reads it out of `body`. Ready at once for every message a generated client sends. At the deadline it is not looked
     /// at any more: whoever asks for leave to send it is told that it is too late.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Read> {
+    pub(crate) fn poll(&mut self, body: &mut Body, cx: &mut Context<'_>) -> Poll<Read> {
         loop {
-            let frame = match (Pin::new(&mut self.body).poll_frame(cx), self.patience) {
+            let frame = match (Pin::new(&mut *body).poll_frame(cx), self.patience) {
                 (Poll::Pending, Patience::Message) => {
                     ready!(self.poll_deadline(cx));
-                    return Poll::Ready(self.other(None));
+                    return Poll::Ready(self.other(body, None));
                 }
-                (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(None)),
+                (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(body, None)),
                 (Poll::Ready(None), _) => return Poll::Ready(Read::Message(self.first.take())),
                 (Poll::Ready(Some(frame)), _) => frame,
             };
@@ -56,8 +50,10 @@ impl Reading {
                 }
                 // Too long, a second message, or trailers: the transport's to see, as it would
                 // have without us.
-                Ok(Ok(message)) => return Poll::Ready(self.other(Some(Frame::data(message)))),
-                Ok(Err(trailers)) => return Poll::Ready(self.other(Some(trailers))),
+                Ok(Ok(message)) => {
+                    return Poll::Ready(self.other(body, Some(Frame::data(message))));
+                }
+                Ok(Err(trailers)) => return Poll::Ready(self.other(body, Some(trailers))),
                 Err(status) => return Poll::Ready(Read::Failed(status)),
             }
         }
@@ -71,8 +67,8 @@ impl Reading {
         self.timer.get_or_insert_with(|| Box::pin(sleep_until(at))).as_mut().poll(cx)
     }
 
-    fn other(&mut self, last: Option<Frame<Bytes>>) -> Read {
-        let rest = core::mem::take(&mut self.body);
+    fn other(&mut self, body: &mut Body, last: Option<Frame<Bytes>>) -> Read {
+        let rest = core::mem::take(body);
         let first = self.first.take().map(Frame::data);
         if first.is_none() && last.is_none() {
             return Read::Other(rest);

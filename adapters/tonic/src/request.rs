@@ -10,69 +10,75 @@ use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
 use tonic::body::Body;
 use tonic::{GrpcMethod, Status};
 
-/// The head of a request, kept without allocating where it is as small as generated clients make
-/// it.
-pub(crate) struct Head {
+/// A request to give again, kept without allocating where it is as small as generated clients make
+/// it. It is filled where it stands: moved, its room for headers would cost every call.
+pub(crate) struct Again {
     uri: Uri,
-    headers: Headers,
-    extensions: Kept,
+    headers: [Option<(HeaderName, HeaderValue)>; INLINE],
+    /// All of them, where there are more.
+    spilled: Option<HeaderMap>,
+    method: Option<GrpcMethod<'static>>,
+    /// All of them, where some are foreign.
+    extensions: Option<Extensions>,
+    /// `None` until something is kept.
+    payload: Option<Payload>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "the large one is there to save an allocation")]
-enum Headers {
-    Inline([Option<(HeaderName, HeaderValue)>; INLINE]),
-    Spilled(HeaderMap),
-}
-
-/// Foreign extensions are cloned only when there are any.
-enum Kept {
-    All(Extensions),
-    Method(Option<GrpcMethod<'static>>),
-}
-
-impl Head {
-    pub(crate) fn of(parts: &Parts) -> Self {
-        let headers = if parts.headers.len() <= INLINE {
-            let mut inline = [const { None }; INLINE];
-            for (place, (name, value)) in inline.iter_mut().zip(&parts.headers) {
-                *place = Some((name.clone(), value.clone()));
-            }
-            Headers::Inline(inline)
-        } else {
-            Headers::Spilled(parts.headers.clone())
-        };
-        let method = parts.extensions.get::<GrpcMethod<'static>>();
-        let foreign = parts.extensions.len() > usize::from(method.is_some());
-        let extensions = if foreign {
-            Kept::All(parts.extensions.clone())
-        } else {
-            Kept::Method(method.cloned())
-        };
-        Self { uri: parts.uri.clone(), headers, extensions }
+impl Again {
+    /// Nothing is kept yet.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            uri: Uri::default(),
+            headers: [const { None }; INLINE],
+            spilled: None,
+            method: None,
+            extensions: None,
+            payload: None,
+        }
     }
 
-    /// The head of one more attempt.
-    pub(crate) fn request(&self, body: Body) -> Request<Body> {
-        let mut request = Request::new(body);
+    /// Keeps the head of `request`, and this as its body.
+    pub(crate) fn keep(&mut self, request: &Request<Body>, payload: Payload) {
+        let (headers, extensions) = (request.headers(), request.extensions());
+        if headers.len() <= INLINE {
+            for (place, (name, value)) in self.headers.iter_mut().zip(headers) {
+                *place = Some((name.clone(), value.clone()));
+            }
+        } else {
+            self.spilled = Some(headers.clone());
+        }
+        self.method = extensions.get().cloned();
+        if extensions.len() > usize::from(self.method.is_some()) {
+            self.extensions = Some(extensions.clone());
+        }
+        self.uri = request.uri().clone();
+        self.payload = Some(payload);
+    }
+
+    /// Its body, if one is kept.
+    pub(crate) const fn payload(&self) -> Option<&Payload> {
+        self.payload.as_ref()
+    }
+
+    /// The request of one more attempt. The machine asks for none where there is none to give.
+    pub(crate) fn request(&self) -> Request<Body> {
+        let mut request = Request::new(self.payload().map_or_else(Body::empty, Payload::give));
         *request.method_mut() = Method::POST;
         *request.version_mut() = Version::HTTP_2;
         *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = match &self.headers {
-            Headers::Spilled(headers) => headers.clone(),
-            Headers::Inline(headers) => headers.iter().flatten().cloned().collect(),
+        *request.headers_mut() = match &self.spilled {
+            Some(headers) => headers.clone(),
+            None => self.headers.iter().flatten().cloned().collect(),
         };
         match &self.extensions {
-            Kept::All(extensions) => *request.extensions_mut() = extensions.clone(),
-            Kept::Method(Some(method)) => {
-                request.extensions_mut().insert(method.clone());
-            }
-            Kept::Method(None) => {}
+            Some(extensions) => *request.extensions_mut() = extensions.clone(),
+            None => _ = self.method.clone().map(|method| request.extensions_mut().insert(method)),
         }
         request
     }
@@ -96,7 +102,10 @@ impl Payload {
     pub(crate) fn give(&self) -> Body {
         match self {
             Self::Message(None) => Body::empty(),
-            Self::Message(Some(message)) => Body::new(OneMessage(Some(message.clone()))),
+            Self::Message(Some(message)) => {
+                // Boxed here, because tonic would put a layer around it that only looks at errors.
+                Body::new(UnsyncBoxBody::new(OneMessage(Some(message.clone()))))
+            }
             Self::Stream(lent) => {
                 let mut held = lock(lent);
                 held.loan += 1;
@@ -180,7 +189,7 @@ const INLINE: usize = 8;
 mod tests {
     use core::fmt::Debug;
 
-    use super::{Head, Payload};
+    use super::{Again, Payload};
     use crate::flow::Flow;
     use crate::held::Held;
     use crate::reading::Reading;
@@ -198,7 +207,7 @@ mod tests {
     /// Metadata and messages are somebody's secrets: what holds them has no `Debug`, or this does
     /// not compile.
     const _: () = {
-        assert!(<Head as CannotBePrinted<_>>::HOLDS);
+        assert!(<Again as CannotBePrinted<_>>::HOLDS);
         assert!(<Payload as CannotBePrinted<_>>::HOLDS);
         assert!(<Reading as CannotBePrinted<_>>::HOLDS);
         assert!(<Held as CannotBePrinted<_>>::HOLDS);

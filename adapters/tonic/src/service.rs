@@ -18,11 +18,10 @@ use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::hedge::{Hedge, hedge};
-use crate::incoming::{callers_deadline, method_path};
+use crate::incoming::callers_deadline;
 use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
-use crate::request::{Head, Payload};
 use crate::settings::{Method, Settings};
 use crate::upstream::{MethodUpstream, Retries, Route};
 use crate::warn::Warning;
@@ -109,7 +108,7 @@ where
 
     fn call(&mut self, mut request: Request<Body>) -> ResponseFuture<S> {
         let route = self.route.clone();
-        let method = self.settings.method(method_path(&request));
+        let method = self.settings.method_of(&request);
         let stands_down = self.stands_down(&request);
         let route = match route {
             Route::One(inner) if stands_down || is_idle(&method, &request) => {
@@ -230,7 +229,7 @@ impl<S> Resilient<S> {
         route: Route<S>,
         method: Arc<Method>,
         admitted: Admitted,
-        request: Request<Body>,
+        mut request: Request<Body>,
         seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
@@ -251,10 +250,9 @@ impl<S> Resilient<S> {
         let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
         let streams = kind.is_some_and(|kind| kind.client_streaming());
         if upstream.hedged().is_some() && !streams {
-            let (parts, body) = request.into_parts();
-            let reading = Reading::new(body, limit, patience, deadline);
+            let reading = Reading::new(limit, patience, deadline);
             let hedged = Hedge { upstream, deadline, waits };
-            return ResponseFuture::boxed(Box::pin(hedge(hedged, parts, reading)));
+            return ResponseFuture::boxed(Box::pin(hedge(hedged, request, reading)));
         }
         let call = upstream.call(deadline);
         let mut flow = Flow::new(Driven::new(call, upstream), waits);
@@ -263,15 +261,11 @@ impl<S> Resilient<S> {
             flow.driven.call_mut().forbid_repeats();
             return ResponseFuture::once(flow, request);
         }
-        let (parts, body) = request.into_parts();
         if streams {
-            let payload = Payload::stream(body);
-            flow.again = Some((Head::of(&parts), payload));
-            let body = flow.again.as_ref().map_or_else(Body::empty, |(_, payload)| payload.give());
-            return ResponseFuture::once(flow, Request::from_parts(parts, body));
+            flow.lend(&mut request);
+            return ResponseFuture::once(flow, request);
         }
-        let reading = Reading::new(body, limit, patience, deadline);
-        ResponseFuture::reading(flow, Request::from_parts(parts, ()), reading)
+        ResponseFuture::reading(flow, request, Reading::new(limit, patience, deadline))
     }
 }
 

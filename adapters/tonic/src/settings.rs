@@ -9,9 +9,12 @@ use evenkeel_settings::{MethodConfig, ServiceConfig};
 use evenkeel_tokio::core::{BreakerPolicy, CallPolicy, Clock, Micros, RetryPolicy};
 use evenkeel_tokio::{AnyRule, Handle, SharedTable, SharedThrottle, TokioClock};
 use hashbrown::Equivalent;
+use http::Request;
+use tonic::body::Body;
 
 use crate::connect::Connectivity;
 use crate::hedge::{Hedged, Hedges};
+use crate::incoming::method_path;
 use crate::observe::{Observing, View};
 use crate::upstream::warn_of_a_full_table;
 use crate::warn::Given;
@@ -37,8 +40,9 @@ pub(crate) struct Settings {
     pub(crate) pooled: bool,
     pub(crate) observing: Option<Arc<Observing>>,
     pub(crate) warned: Given,
-    /// What applies to each method of the table, from its first call on.
-    pub(crate) declared: HashMap<Box<str>, OnceLock<Arc<Method>>>,
+    /// What applies to each method of the table, from its first call on. Its keys are the
+    /// program's own, so a quick hash will do.
+    pub(crate) declared: hashbrown::HashMap<Box<str>, OnceLock<Arc<Method>>>,
     /// The same for methods that are in no table.
     pub(crate) met: RwLock<HashMap<Box<str>, Arc<Method>>>,
 }
@@ -104,13 +108,22 @@ pub(crate) struct Method {
 }
 
 impl Settings {
+    /// What applies to the method of `request`.
+    pub(crate) fn method_of(&self, request: &Request<Body>) -> Arc<Method> {
+        // No method of a table has a prefix before its name, so there none is looked for.
+        let declared = self.declared(request.uri().path());
+        declared.unwrap_or_else(|| self.method(method_path(request)))
+    }
+
     /// What applies to the method with this full path.
     pub(crate) fn method(&self, path: &str) -> Arc<Method> {
-        match self.declared.get(path) {
-            // Calls of a closed set share no lock, only a count of references.
-            Some(place) => Arc::clone(place.get_or_init(|| Arc::new(self.resolve(path)))),
-            None => self.met(path),
-        }
+        self.declared(path).unwrap_or_else(|| self.met(path))
+    }
+
+    fn declared(&self, path: &str) -> Option<Arc<Method>> {
+        // Calls of a closed set share no lock, only a count of references.
+        let place = self.declared.get(path)?;
+        Some(Arc::clone(place.get_or_init(|| Arc::new(self.resolve(path)))))
     }
 
     fn met(&self, path: &str) -> Arc<Method> {

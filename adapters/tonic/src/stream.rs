@@ -11,21 +11,23 @@ use core::task::{Context, Poll, ready};
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
 use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
-use crate::attempt::{Ended, caught, in_headers, poll_frame};
+use crate::attempt::{Ended, in_headers};
+use crate::below::{Turns, watched};
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::Whole;
 use crate::restart::{Restart, other_encoding};
-use crate::wire::{self, status};
+use crate::wire::status;
 
 /// The body of a response that was handed over before its end.
 pub(crate) struct StreamBody<S, const IN_FLIGHT: usize = 1> {
@@ -35,6 +37,7 @@ pub(crate) struct StreamBody<S, const IN_FLIGHT: usize = 1> {
     /// Made when a frame is first waited for.
     timer: Option<Pin<Box<SleepUntil>>>,
     restart: Option<Restart>,
+    turns: Turns,
 }
 
 #[expect(clippy::large_enum_variant, reason = "the large one is the usual one, in a box already")]
@@ -44,17 +47,9 @@ enum Stage<S, const IN_FLIGHT: usize> {
     Settled,
 }
 
-/// What the open body had.
-enum Polled {
-    Data(Frame<Bytes>),
-    Ended(Ended),
-}
-
-impl From<Ended> for Polled {
-    fn from(ended: Ended) -> Self {
-        Self::Ended(ended)
-    }
-}
+/// A frame of a body, or what there was instead; as bodies give it, so that a message is moved no
+/// more often than it must be.
+type Polled = Option<Result<Frame<Bytes>, Status>>;
 
 /// Nothing of the service is ever pinned here.
 impl<S, const IN_FLIGHT: usize> Unpin for StreamBody<S, IN_FLIGHT> {}
@@ -82,33 +77,57 @@ where
         let in_headers = in_headers(&response);
         response.map(|body| {
             let stage = Stage::Open { body, flow, attempt };
-            Body::new(Self { stage, in_headers, timer: None, restart })
+            let turns = Turns::default();
+            // Boxed here, because tonic would put a layer around it that only looks at errors.
+            Body::new(UnsyncBoxBody::new(Self { stage, in_headers, timer: None, restart, turns }))
         })
     }
 
-    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
-        let Stage::Open { body, flow, attempt } = &mut self.stage else { return Poll::Pending };
-        let (deadline, in_headers) = (attempt.deadline(), self.in_headers);
-        let Poll::Ready(polled) = caught(|| poll_body(body, in_headers, cx)) else {
-            if deadline.is_none() {
-                return Poll::Pending;
+    /// Goes on where it is more than to give a message on.
+    #[inline(never)]
+    fn go_on(&mut self, mut polled: Poll<Polled>, cx: &mut Context<'_>) -> Poll<Polled> {
+        loop {
+            let last = match (&mut self.stage, polled) {
+                (Stage::Settled, _) => return Poll::Ready(None),
+                (Stage::Restarting(future), _) => {
+                    let answer = ready!(future.as_mut().poll(cx));
+                    self.resume(answer)
+                }
+                (Stage::Open { .. }, Poll::Pending) => {
+                    ready!(self.poll_deadline(cx));
+                    self.settle(Ended::CutOff)
+                }
+                (Stage::Open { .. }, Poll::Ready(Some(Ok(frame)))) if frame.is_data() => {
+                    if self.is_late() {
+                        self.settle(Ended::CutOff)
+                    } else {
+                        self.give_on(frame).map(Ok)
+                    }
+                }
+                (Stage::Open { .. }, Poll::Ready(last)) => {
+                    self.settle(ended(last, self.in_headers))
+                }
+            };
+            if last.is_some() {
+                return Poll::Ready(last);
             }
-            let at = deadline.instant();
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
-            return timer.as_mut().poll(cx).map(|()| Polled::Ended(Ended::CutOff));
-        };
-        if deadline.is_none() {
-            // Nobody else says that a trial without a deadline is still under way.
-            _ = flow.driven.poll();
+            polled = self.poll_open(cx);
         }
-        Poll::Ready(match polled {
-            Polled::Data(_) if deadline.is_over(TokioClock.now()) => Polled::Ended(Ended::CutOff),
-            polled => polled,
-        })
+    }
+
+    /// Waits for the deadline, while nothing else comes.
+    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Stage::Open { attempt, .. } = &self.stage else { return Poll::Pending };
+        let deadline = attempt.deadline();
+        if deadline.is_none() {
+            return Poll::Pending;
+        }
+        let at = deadline.instant();
+        self.timer.get_or_insert_with(|| Box::pin(sleep_until(at))).as_mut().poll(cx)
     }
 
     /// Books the end of the open body and says what the caller sees of it.
-    fn settle(&mut self, ended: Ended) -> Option<Result<Frame<Bytes>, Status>> {
+    fn settle(&mut self, ended: Ended) -> Polled {
         let Stage::Open { mut flow, attempt, .. } =
             core::mem::replace(&mut self.stage, Stage::Settled)
         else {
@@ -129,7 +148,7 @@ where
     }
 
     /// Goes on with the stream that was started anew.
-    fn resume(&mut self, answer: Answer<S, IN_FLIGHT>) -> Option<Result<Frame<Bytes>, Status>> {
+    fn resume(&mut self, answer: Answer<S, IN_FLIGHT>) -> Polled {
         self.stage = Stage::Settled;
         match answer {
             Answer::Over(result) => Some(result.map(last_frame)),
@@ -181,30 +200,14 @@ where
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Polled> {
         let this = self.get_mut();
-        loop {
-            let last = match &mut this.stage {
-                Stage::Settled => return Poll::Ready(None),
-                Stage::Restarting(future) => {
-                    let answer = ready!(future.as_mut().poll(cx));
-                    this.resume(answer)
-                }
-                Stage::Open { .. } => match ready!(this.poll_open(cx)) {
-                    Polled::Data(frame) => match this.give_on(frame) {
-                        Some(frame) => return Poll::Ready(Some(Ok(frame))),
-                        None => continue,
-                    },
-                    Polled::Ended(ended) => this.settle(ended),
-                },
-            };
-            if let Some(last) = last {
-                return Poll::Ready(Some(last));
-            }
+        let mut polled = this.poll_open(cx);
+        // One variable, looked at where it is: a frame is large, and moving it costs every message.
+        if !this.passes(&polled) {
+            polled = this.go_on(polled, cx);
         }
+        polled
     }
 
     /// Not before it is settled: a body that says it is at its end is never polled again, and the
@@ -214,29 +217,53 @@ where
     }
 }
 
-fn poll_body(body: &mut Body, in_headers: Option<Code>, cx: &mut Context<'_>) -> Poll<Polled> {
-    Poll::Ready(match ready!(poll_frame(body, cx)) {
-        Some(Ok(frame)) => match frame.into_trailers() {
-            Ok(trailers) => Polled::Ended(ended(Some(trailers), in_headers)),
-            Err(data) => Polled::Data(data),
-        },
-        Some(Err(error)) => Polled::Ended(Ended::Lost(TransportError::in_body(error))),
-        None => Polled::Ended(ended(None, in_headers)),
-    })
+impl<S, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
+    /// Polls the open body; `Pending` where there is none.
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
+        let poll = |open: &mut Self| match &mut open.stage {
+            Stage::Open { body, .. } => open.turns.poll_frame(body, cx),
+            Stage::Restarting(_) | Stage::Settled => Poll::Pending,
+        };
+        watched(self, poll, |open| {
+            let stage = core::mem::replace(&mut open.stage, Stage::Settled);
+            if let Stage::Open { mut flow, attempt, .. } = stage {
+                flow.panicked(attempt);
+            }
+        })
+    }
+
+    /// Whether this is a message that is given on as it is.
+    fn passes(&mut self, polled: &Poll<Polled>) -> bool {
+        matches!(polled, Poll::Ready(Some(Ok(frame))) if frame.is_data())
+            && self.restart.is_none()
+            && !self.is_late()
+    }
+
+    /// Whether the message that has just come is too late.
+    fn is_late(&mut self) -> bool {
+        let Stage::Open { flow, attempt, .. } = &mut self.stage else { return false };
+        let deadline = attempt.deadline();
+        if deadline.is_none() {
+            // Nobody else says that a trial without a deadline is still under way.
+            _ = flow.driven.poll();
+            return false;
+        }
+        deadline.is_over(TokioClock.now())
+    }
 }
 
-fn ended(trailers: Option<HeaderMap>, in_headers: Option<Code>) -> Ended {
-    let mut response = Response::new(Held::default());
-    let code = status::of_trailers(trailers.as_ref(), in_headers);
-    if let Some(mut trailers) = trailers {
-        wire::defuse(&mut trailers);
-        response.body_mut().end(trailers);
-    }
-    Ended::Complete { code, response }
+/// How a body ended whose last word this was.
+fn ended(last: Polled, in_headers: Option<Code>) -> Ended {
+    let trailers = match last {
+        Some(Ok(frame)) => frame.into_trailers().ok(),
+        Some(Err(error)) => return Ended::Lost(TransportError::in_body(error)),
+        None => None,
+    };
+    let code = status::of_trailers(trailers.as_ref(), || in_headers);
+    Ended::Complete { code, held: Held::ended(trailers) }
 }
 
 /// The trailers of a stream that ended well; where it ended in its headers, these.
-fn last_frame(response: Response<Held>) -> Frame<Bytes> {
-    let (parts, mut held) = response.into_parts();
-    Frame::trailers(held.take_trailers().unwrap_or(parts.headers))
+fn last_frame(held: Held) -> Frame<Bytes> {
+    Frame::trailers(held.into_last())
 }

@@ -131,11 +131,10 @@ impl<C: Named> Keyed for Ours<C> {
 
     fn ask(&self, key: u64) {
         let now = self.clock.now();
-        let found = self.table.lookup_with(now, &key, || key);
-        let Some(breaker) = found.handle else { return };
-        if let Ok(permit) = breaker.admit(now, Deadline::NONE, &POLICY) {
-            breaker.record(now, permit, Verdict::Success, &POLICY);
-        }
+        _ = self.table.lend(now, &key, || key, |breaker| {
+            let permit = breaker?.admit(now, Deadline::NONE, &POLICY).ok()?;
+            breaker?.record(now, permit, Verdict::Success, &POLICY)
+        });
     }
 }
 

@@ -242,7 +242,8 @@ impl<T: Trip> CircuitBreaker<T> {
     }
 
     /// Says that the trial of `permit` is still under way: prolongs the lease of an attempt that
-    /// has no deadline. Changes nothing for any other permit.
+    /// has no deadline. All trials of a half-open period share one lease, so that a lost one is
+    /// waited for as long. Changes nothing for any other permit.
     pub fn renew(&mut self, now: Instant, permit: &Permit, policy: &BreakerPolicy<T>) {
         let renewed = policy.lease_end(now, Deadline::NONE);
         if permit.epoch() == self.epoch()
@@ -266,7 +267,7 @@ impl<T: Trip> CircuitBreaker<T> {
         Transition::Opened
     }
 
-    /// Whether forgetting it would let calls through, or stop them, that it decides about now.
+    /// Whether it is anything but closed: forgetting it would change what it answers.
     pub const fn is_protecting(&self) -> bool {
         !matches!(self.state, State::Closed { .. })
     }

@@ -8,7 +8,7 @@ use crate::Instant;
 
 /// Leave for one attempt; give it back with [`CircuitBreaker::record`](crate::CircuitBreaker::record).
 ///
-/// Only a breaker makes one. Losing it is harmless: its lease ends with the attempt's deadline.
+/// A breaker makes it; [`UNTRACKED`](Self::UNTRACKED) is for where there is none. Losing it is harmless: its lease ends with the attempt's deadline.
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "a permit that is not recorded is a trial that is waited for"]

@@ -12,8 +12,8 @@ pub enum Action {
     Attempt(Attempt),
     /// Return: the last reply or error, and why there will be no other. Final, and stays final.
     Finish(StopReason),
-    /// Poll again at this instant, or when an attempt has been completed; never before `now`.
-    /// [`Instant::MAX`]: only when an attempt has been completed.
+    /// Poll again at this instant, which is always later than `now`, or when an attempt has been
+    /// completed. [`Instant::MAX`]: only when an attempt has been completed.
     WaitUntil(Instant),
 }
 

@@ -1,11 +1,12 @@
 //! This file knows the order in which everything else is asked, for one call.
 //!
 //! ```text
-//!            admitted                    failed, and worth a retry
-//!   Ready ─────────────▶ Trying ───────────────────────────────────▶ Waiting
-//!     ▲ │ refused           │ succeeded, or not worth one               │
-//!     │ └────────▶ Ended ◀──┘                                           │
-//!     └─────────────────────────── the wait is over ────────────────────┘
+//!   Ready   ─── admitted ─────────────────────▶ Trying
+//!           ─── refused ──────────────────────▶ Ended
+//!   Trying  ─── failed, and worth a retry ────▶ Waiting
+//!           ─── failed, but never executed ───▶ Ready
+//!           ─── succeeded, or not worth one ──▶ Ended
+//!   Waiting ─── the wait is over ─────────────▶ as from Ready
 //! ```
 //!
 //! Why one composed machine? Because the interplay is where retry libraries fail: the last sleep

@@ -159,6 +159,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub(super) fn end<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U, stop: Stop) {
         if IN_FLIGHT > 1 {
             // With room for one, what ended was it.
+            self.book_the_late(now, upstream);
             self.give_up(now, upstream);
         }
         self.phase = Phase::Ended(stop);
@@ -171,6 +172,23 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             if given_up.id != 0 {
                 upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
             }
+        }
+    }
+
+    /// Books what has run into its deadline at the same time as the attempt that ended the call:
+    /// it hangs, and would never speak against its target if only the first were booked.
+    fn book_the_late<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
+        let mut slot = 0;
+        while let Some(flight) = self.flights.get_mut(slot) {
+            if flight.id != 0 && flight.deadline.is_over(now) {
+                let late = core::mem::replace(flight, Flight::FREE);
+                let mut report = Report::EXPIRED;
+                if self.short & short_mask(slot) != 0 {
+                    report.weight = Weight::CutShort;
+                }
+                upstream.record(now, late.target, late.permit(), &report);
+            }
+            slot = slot.wrapping_add(1);
         }
     }
 

@@ -81,7 +81,8 @@ impl<U: Upstream + ?Sized> Upstream for &mut U {
     }
 }
 
-/// One target in plain values. Make it anew for each step; it is four references.
+/// One target in plain values. It holds references and little else, so it may be made anew for each
+/// step, or once for a call.
 ///
 /// ```
 /// use evenkeel_core::{BreakerPolicy, CallPolicy, CircuitBreaker, Single};

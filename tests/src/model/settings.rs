@@ -146,15 +146,7 @@ pub fn any_settings() -> impl Strategy<Value = Settings> {
     let waits = (
         select(vec![0, 10, 20]),
         select(vec![5, 20, 80]),
-        select(vec![
-            Jitter::None,
-            Jitter::Full,
-            Jitter::Equal,
-            Jitter::Decorrelated,
-            Jitter::Proportional(0),
-            Jitter::Proportional(500),
-            Jitter::Proportional(1_000),
-        ]),
+        select(JITTERS.to_vec()),
         select(vec![0, 15, 50]),
     );
     let rules = (1..5u16, any::<bool>(), any::<bool>(), any::<bool>(), any::<u32>());
@@ -202,3 +194,17 @@ pub fn extreme_settings() -> impl Strategy<Value = Settings> {
 fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
+
+/// Every kind of jitter, and the ends of those that have any: what the laws draw from.
+pub const JITTERS: [Jitter; 10] = [
+    Jitter::None,
+    Jitter::Full,
+    Jitter::Equal,
+    Jitter::Decorrelated,
+    Jitter::Proportional(0),
+    Jitter::Proportional(1),
+    Jitter::Proportional(100),
+    Jitter::Proportional(500),
+    Jitter::Proportional(999),
+    Jitter::Proportional(1_000),
+];

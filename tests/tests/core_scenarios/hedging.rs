@@ -63,6 +63,17 @@ fn a_final_code_ends_the_others() {
 }
 
 #[test]
+fn whoever_hangs_to_the_end_of_a_call_is_blamed() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(1));
+    let seen = run(&mut pool, &[HANG, HANG, HANG]);
+    assert_eq!(seen.end().0, StopReason::NotRetryable);
+    for member in &pool.members {
+        let booked = member.booked[0];
+        assert_eq!((booked.outcome.code, booked.weight), (Code::DeadlineExceeded, Weight::Counts));
+    }
+}
+
+#[test]
 fn no_delay_sends_all_at_once_and_a_refused_hedge_does_not_spin() {
     let mut pool = Pool::of(3, hedged(0), opens_after(5));
     assert_eq!(run(&mut pool, &[after(9, OK)]).starts(), [0, 0, 0]);

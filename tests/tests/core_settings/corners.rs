@@ -260,6 +260,11 @@ fn another_rule_opens_for_as_long() {
     let grown = plain.with_growth(2_000, 60 * second).unwrap();
     assert_eq!(open_times(&grown.with_trip(every)), [1_000_000, 2_000_000, 4_000_000]);
     assert_eq!(open_times(&plain.with_trip(every)), [1_000_000; 3]);
+    // What neither grows nor varies may still have an end, whichever was set first.
+    let capped = plain.with_growth(1_000, second / 2).unwrap();
+    assert_eq!(open_times(&capped.with_trip(every)), [500_000; 3]);
+    let longer = capped.with_trip(every).with_open_for(60 * second).unwrap();
+    assert_eq!(open_times(&longer), [500_000; 3]);
 
     // A seed of zero is as good as any other.
     for seed in [0, 7] {

@@ -61,7 +61,7 @@ async fn a_member_that_is_removed_drains() {
 async fn a_retry_goes_to_a_member_of_the_new_list() {
     let mut lab = Lab::new(&["a"], crate::lab::retrying(2));
     lab.serve("b");
-    lab.serve_with("a", [crate::lab::busy().after(Duration::from_secs(1))]);
+    lab.serve_with("a", [busy().after(Duration::from_secs(1))]);
     let change = async {
         pass(500).await;
         lab.pool().set_targets(targets(&["b"]));
@@ -111,7 +111,7 @@ async fn an_empty_list_is_nobody_and_the_next_one_somebody() {
 #[tokio::test(start_paused = true)]
 async fn a_watched_list_is_followed() {
     let net = Network::new();
-    let _peers = ["a", "b"].map(|name| Peer::new([says(name)]).listen(&net, name));
+    let [first, _second] = ["a", "b"].map(|name| Peer::new([says(name)]).listen(&net, name));
     let (sender, receiver) = watch::channel(targets(&["a"]));
     let pool = Pool::builder().insecure().connector(net.dialer()).watch(receiver);
     let service = plain().build_pool(pool).unwrap();
@@ -119,8 +119,10 @@ async fn a_watched_list_is_followed() {
         let mut client = RawClient::of(ECHO, service.clone());
         client.unary("ping").await.map(|response| text(response.into_inner()))
     };
-    // The very first call waits until it is known who there is.
+    // The very first call waits until it is known who there is, and loses nothing by it.
     assert_eq!(call().await.unwrap(), "a");
+    let asked = &first.requests()[0];
+    assert_eq!((&*asked.path, asked.body.ends_with(b"ping")), (ECHO, true));
     sender.send(targets(&["b"])).unwrap();
     pass(1).await;
     assert_eq!(call().await.unwrap(), "b");

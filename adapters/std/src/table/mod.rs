@@ -11,6 +11,7 @@
 //! entries, `queue` the order of their last use, `order` decides who goes. An entry takes 62 bytes
 //! and its key, and 16 more from the first newcomer to a full table on.
 
+mod lend;
 mod order;
 mod queue;
 mod shard;
@@ -157,15 +158,8 @@ impl<K: Eq + Hash, T: Trip> SharedTable<K, T> {
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
-        let idle = Idle { now, ttl: self.idle_ttl };
-        if now.as_micros() >= self.sweep_at.load(Ordering::Relaxed) {
-            self.sweep(idle);
-        }
-        let hash = self.shards.hashing.hash_one(key);
-        match self.shards.of(hash).touch(idle, hash, key) {
-            Some(slot) => Lookup { handle: Some(Handle(slot)), overflowed: false },
-            None => self.insert(idle, hash, key, own),
-        }
+        let (handle, overflowed) = self.find(now, key, own, |slot| slot.cloned().map(Handle));
+        Lookup { handle, overflowed }
     }
 
     /// What every breaker looks like, in no particular order. Not a use.

@@ -80,20 +80,20 @@ impl<K: Eq + Hash, T: Trip> Shard<K, T> {
         Self { entries: RwLock::new(HashTable::new()), latest: AtomicU64::new(0) }
     }
 
-    /// What is kept for `key`, used at this moment, unless it is idle: whether that one is forgotten
-    /// is seen by [`claim`](Self::claim).
+    /// Runs `step` with what is kept for `key`, used at this moment, while nobody can come or go.
+    /// Gives it back where there is nothing, or where it is idle: whether that one is forgotten is
+    /// seen by [`claim`](Self::claim).
     #[inline]
-    pub(super) fn touch<Q>(&self, idle: Idle, hash: u64, key: &Q) -> Option<Arc<Slot<T>>>
+    pub(super) fn touch<Q, R, F>(&self, idle: Idle, hash: u64, key: &Q, step: F) -> Result<R, F>
     where
         Q: Equivalent<K> + ?Sized,
+        F: FnOnce(Option<&Arc<Slot<T>>>) -> R,
     {
         let entries = read(&self.entries);
-        let entry = entries.find(hash, |entry| key.equivalent(&entry.key))?;
-        if idle.is(entry.used()) {
-            return None;
-        }
+        let found = entries.find(hash, |entry| key.equivalent(&entry.key));
+        let Some(entry) = found.filter(|entry| !idle.is(entry.used())) else { return Err(step) };
         entry.slot.used.store(self.next_stamp(idle.now).to_bits(), Ordering::Relaxed);
-        Some(Arc::clone(&entry.slot))
+        Ok(step(Some(&entry.slot)))
     }
 
     /// Like [`touch`](Self::touch), for whoever inserts the key otherwise; the second answer is

@@ -5,7 +5,6 @@ use core::future::poll_fn;
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline, Instant};
 use evenkeel_tokio::{Driven, TokioClock};
-use http::request::Parts;
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
@@ -16,10 +15,10 @@ use crate::attempt::Ended;
 use crate::drive::drive;
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
-use crate::future::{answered, whole};
+use crate::future::answered;
 use crate::pool::Connected;
 use crate::reading::{Read, Reading};
-use crate::request::{Head, Payload};
+use crate::request::Payload;
 use crate::stream::StreamBody;
 use crate::upstream::MethodUpstream;
 
@@ -35,7 +34,7 @@ pub(crate) struct Hedge<S> {
 /// is kept cannot be sent twice: it has one attempt at a time.
 pub(crate) async fn hedge<S, B>(
     hedge: Hedge<S>,
-    parts: Parts,
+    mut request: Request<Body>,
     mut reading: Reading,
 ) -> Result<Response<Body>, Status>
 where
@@ -46,8 +45,7 @@ where
     B::Error: Into<BoxError>,
 {
     let Hedge { mut upstream, deadline, waits } = hedge;
-    let head = Head::of(&parts);
-    match poll_fn(|cx| reading.poll(cx)).await {
+    match poll_fn(|cx| reading.poll(request.body_mut(), cx)).await {
         Read::Failed(status) => {
             upstream.over(Err(&status));
             Err(status)
@@ -55,13 +53,13 @@ where
         Read::Message(message) => {
             let call = upstream.call(deadline);
             let mut flow = HedgedFlow::new(Driven::new(call, upstream), waits);
-            flow.again = Some((head, Payload::Message(message)));
+            flow.keep(&mut request, Payload::Message(message));
             race(flow).await
         }
         Read::Other(body) => {
             let call = upstream.call(deadline);
             let mut flow = Flow::<S>::new(Driven::new(call, upstream), waits);
-            flow.again = Some((head, Payload::stream(body)));
+            flow.keep(&mut request, Payload::stream(body));
             answered(drive(flow, None).await)
         }
     }
@@ -100,7 +98,7 @@ where
                 Concluded::Again | Concluded::WaitReady(_) => {}
                 Concluded::Over(result) => {
                     first.is_over(&flow);
-                    return result.map(whole);
+                    return result.map(|mut held| held.give_on());
                 }
                 Concluded::Stream(response, attempt) => {
                     first.is_over(&flow);

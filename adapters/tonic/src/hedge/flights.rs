@@ -70,16 +70,9 @@ where
 
     /// Sends `attempt`, which has waited for a connection with these pauses.
     pub(super) fn send(&mut self, flow: &HedgedFlow<S>, attempt: Attempt, pauses: Option<Pauses>) {
-        let doing = match flow.driven.upstream().service(&attempt) {
-            Some(inner) => {
-                let sending = Sending::new(inner, flow.request(), &attempt, flow.hold());
-                let sending = sending.within(flow.driven.upstream().scope(&attempt));
-                Doing::Sending(Box::pin(sending))
-            }
-            // Never missing: the upstream has admitted it.
-            None => Doing::Done(Box::new(Landed::Ended(Ended::CutOff))),
-        };
-        self.flights.push(Flight { attempt, pauses, doing });
+        let mut sending = Box::pin(Sending::of(flow.request()));
+        sending.as_mut().begin(flow, &attempt);
+        self.flights.push(Flight { attempt, pauses, doing: Doing::Sending(sending) });
     }
 
     /// Waits for the connection that `attempt` needs.

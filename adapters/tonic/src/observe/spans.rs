@@ -132,8 +132,9 @@ impl Scope {
         Self::of(catch_unwind(AssertUnwindSafe(|| self.span.clone())).ok())
     }
 
-    #[cfg(feature = "otel")]
-    pub(super) fn is_none(&self) -> bool {
+    /// Whether there is nothing to enter.
+    #[inline]
+    pub(crate) fn is_none(&self) -> bool {
         self.span.is_none()
     }
 
@@ -145,9 +146,10 @@ impl Scope {
 }
 
 impl Drop for Scope {
+    #[inline]
     fn drop(&mut self) {
-        let span = core::mem::replace(&mut self.span, Span::none());
-        if !span.is_none() {
+        if !self.is_none() {
+            let span = core::mem::replace(&mut self.span, Span::none());
             _ = catch_unwind(AssertUnwindSafe(|| drop(span)));
         }
     }

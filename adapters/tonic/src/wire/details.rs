@@ -17,7 +17,8 @@ use prost::Message;
 
 use super::find;
 
-const GRPC_STATUS_DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+pub(super) const GRPC_STATUS_DETAILS: HeaderName =
+    HeaderName::from_static("grpc-status-details-bin");
 
 /// Removes details that are not base64.
 ///

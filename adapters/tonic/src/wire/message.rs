@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::find;
 
-const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+pub(super) const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
 /// Rewrites a message that is not UTF-8, so that a person sees its raw form.
 ///

@@ -18,8 +18,18 @@ mod tests;
 
 /// Makes headers or trailers safe to be read by tonic, whatever a server put into them.
 pub(crate) fn defuse(headers: &mut HeaderMap) {
-    details::defuse(headers);
-    message::repair(headers);
+    // Most have neither, and are looked through once.
+    let (mut has_details, mut has_message) = (false, false);
+    for name in headers.keys() {
+        has_details |= *name == details::GRPC_STATUS_DETAILS;
+        has_message |= *name == message::GRPC_MESSAGE;
+    }
+    if has_details {
+        details::defuse(headers);
+    }
+    if has_message {
+        message::repair(headers);
+    }
 }
 
 /// The first value of `name`, as [`HeaderMap::get`] finds it. Trailers are one header and what

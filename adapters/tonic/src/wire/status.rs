@@ -24,8 +24,11 @@ pub(crate) fn of_headers(http: StatusCode, headers: &HeaderMap) -> Option<Code> 
 ///
 /// The trailers know best. Without a status in them it is the one in the headers, if there was one
 /// and the body went on all the same; or else `UNKNOWN`, because somebody cut the stream short.
-pub(crate) fn of_trailers(trailers: Option<&HeaderMap>, in_headers: Option<Code>) -> Code {
-    trailers.and_then(written).or(in_headers).unwrap_or(Code::Unknown)
+pub(crate) fn of_trailers(
+    trailers: Option<&HeaderMap>,
+    in_headers: impl FnOnce() -> Option<Code>,
+) -> Code {
+    trailers.and_then(written).or_else(in_headers).unwrap_or(Code::Unknown)
 }
 
 /// Whether an attempt that ended in `code` with `left` of our deadline was ended by the deadline.

@@ -176,7 +176,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Everything still under way is booked as given up.
+    /// Everything still under way is booked as given up, or as late where its time is over as well.
     pub(super) fn end(
         &mut self,
         reason: StopReason,
@@ -184,11 +184,20 @@ impl Oracle {
     ) -> Result<(), String> {
         self.mood = Mood::Ended(reason);
         while !self.flying.is_empty() {
-            let Some(Contact::Recorded { id, report, .. }) = contacts.next() else {
+            let Some(Contact::Recorded { id, now, report }) = contacts.next() else {
                 return Err(format!("{:?} were not given back", self.flying));
             };
-            ensure!(report.weight == Weight::Cancelled, "given up as {report:?}");
-            self.flying.retain(|flight| flight.0 != *id);
+            let Some(place) = self.flying.iter().position(|flight| flight.0 == *id) else {
+                return Err(format!("attempt {id} is not under way"));
+            };
+            let (_, started, lease) = self.flying.remove(place);
+            let late = *now >= lease && lease < u64::MAX && reason != StopReason::Cancelled;
+            let due = match late {
+                true if self.settings.cuts_short(lease - started) => Weight::CutShort,
+                true => Weight::Counts,
+                false => Weight::Cancelled,
+            };
+            ensure!(report.weight == due, "given up as {report:?}");
         }
         Ok(())
     }
