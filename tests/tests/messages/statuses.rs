@@ -53,6 +53,7 @@ async fn local() -> Vec<Row> {
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
+    let open = fails(open).await;
     let hangs = orders().timeout(SECOND).unwrap().build(Stub::new([Reply::hang()])).unwrap();
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
@@ -67,7 +68,7 @@ async fn local() -> Vec<Row> {
         ),
         Row::new(
             "CircuitOpen",
-            said::<CircuitOpen>(&fails(open).await),
+            said::<CircuitOpen>(&open),
             "nothing was sent. `retry_after` says when to come back, `last` what the server \
              said before; look at the server, not at the breaker",
         ),
