@@ -20,7 +20,7 @@ use core::fmt;
 ///     "backoff.initial = 18446744073709551615 µs: must be less than 2^48 µs (8.9 years)"
 /// );
 /// ```
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Invalid {
     field: &'static str,
@@ -73,6 +73,13 @@ impl Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} = {}{}: {}", self.field, self.value, self.unit, self.rule)
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -17,7 +17,7 @@ use core::fmt;
 ///      line 3, column 1: retry.codez: there is no such setting; did you mean codes?"
 /// );
 /// ```
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 pub struct SettingsError {
     pub(crate) problems: Vec<Problem>,
     pub(crate) more: usize,
@@ -46,6 +46,13 @@ impl fmt::Display for SettingsError {
             write!(f, "\nand {} more", self.more)?;
         }
         Ok(())
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -78,7 +85,8 @@ pub enum Place {
 }
 
 impl Problem {
-    /// The setting, such as `retry.max_attempts`; empty when it is the text itself.
+    /// The setting, such as `retry.max_attempts`; empty when it is the text itself. Of a variable
+    /// that only looks like a setting's, its whole name, `EVENKEEL_RETRY__MAX_ATTEMPTS`.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -102,6 +110,11 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
+            Place::Environment
+                if self.path.trim_start_matches('"').starts_with(char::is_uppercase) =>
+            {
+                f.write_str(&self.path)?;
+            }
             Place::Environment => f.write_str(&variable(&self.path))?,
             Place::Text { line, column } => {
                 write!(f, "line {line}, column {column}: {}", self.path)?;
@@ -119,7 +132,7 @@ impl fmt::Display for Problem {
 }
 
 /// The variable that sets the setting with this path.
-fn variable(path: &str) -> String {
+pub(crate) fn variable(path: &str) -> String {
     let mut name = crate::text::PREFIX.to_owned();
     // What stands in quotes or brackets is inside the variable's value.
     let (setting, inside) = path.split_at(path.find(['"', '[']).unwrap_or(path.len()));

@@ -85,7 +85,7 @@ impl fmt::Display for MethodPattern {
 }
 
 /// A text that is no [`MethodPattern`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Eq, PartialEq)]
 pub struct NotAPattern;
 
 impl NotAPattern {
@@ -96,6 +96,13 @@ impl NotAPattern {
 impl fmt::Display for NotAPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(Self::RULE)
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for NotAPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

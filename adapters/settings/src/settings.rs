@@ -90,7 +90,9 @@ impl Settings {
     ///
     /// `EVENKEEL__RETRY__MAX_ATTEMPTS=4` is `max_attempts` in `[retry]`, and turns that section on
     /// if it was not. Lists are written `a,b`, tables `name=value,name=value`; a table replaces the
-    /// one before. Variables that begin otherwise are none of our business.
+    /// one before. A variable that begins with one underscore, `EVENKEEL_RETRY__MAX_ATTEMPTS`, and
+    /// goes on as a section or a key does, is refused: somebody believes that it is set. Variables
+    /// that begin otherwise are none of our business.
     ///
     /// # Errors
     ///

@@ -177,5 +177,11 @@ impl fmt::Display for Warning {
     }
 }
 
-/// With these the handler ran, or may have.
-const RAN: CodeSet = CodeSet::of(&[Code::Internal, Code::Unknown, Code::Aborted]);
+/// With these the handler ran, or may have. None is in a default set.
+const RAN: CodeSet = CodeSet::of(&[
+    Code::Unknown,
+    Code::DeadlineExceeded,
+    Code::Aborted,
+    Code::Internal,
+    Code::DataLoss,
+]);

@@ -9,15 +9,19 @@ use core::error::Error;
 use core::fmt;
 use std::sync::Arc;
 
-use evenkeel_tokio::core::{Instant, Invalid, Micros, StopReason};
+use evenkeel_tokio::core::{Invalid, Micros, StopReason};
 use tonic::Status;
 
 use crate::target::InvalidTarget;
 
 mod brief;
+mod circuit;
 mod closed;
+mod nobody;
 
+pub use circuit::{BreakerKey, CircuitOpen};
 pub use closed::Closed;
+pub use nobody::NoHealthyTargets;
 
 /// Any error, as services pass them on.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -39,30 +43,6 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
         next = error.source();
     }
     None
-}
-
-/// Which breaker: one for each target and method.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct BreakerKey {
-    /// The target, as it was named when the client was built.
-    pub target: Arc<str>,
-    /// The method, `/package.Service/Method`.
-    pub method: Arc<str>,
-}
-
-/// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct CircuitOpen {
-    /// Whose breaker.
-    pub key: BreakerKey,
-    /// When asking again makes sense.
-    pub retry_at: Instant,
-    /// Attempts of this call that were made before.
-    pub attempts: u16,
-    /// What came of them: the last status a server sent, with what a later attempt ended in as its
-    /// source; that alone where no server said anything.
-    pub last: Option<Status>,
 }
 
 /// The request had no time left for this call: nothing was sent. The status is
@@ -90,14 +70,9 @@ pub struct DeadlinePassed {
     /// What came of them: the last status a server sent, with what a later attempt ended in as its
     /// source; that alone where no server said anything.
     pub last: Option<Status>,
-}
-
-/// There is no target to send it to. The status is `UNAVAILABLE`.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct NoHealthyTargets {
-    /// The targets that were looked at.
-    pub targets: Vec<String>,
+    /// Who was looked at, and why none of them would do, where the call waited for a connection
+    /// to a member of a pool until the end.
+    pub nobody: Option<NoHealthyTargets>,
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
@@ -115,7 +90,7 @@ pub struct Stopped {
 }
 
 /// A client that could not be built.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
     /// A method name that is not `/package.Service/Method`.
@@ -181,20 +156,14 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl Error for BuildError {}
-
-impl fmt::Display for CircuitOpen {
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Circuit breaker for {} is open", self.key.method)?;
-        if self.key.target.is_empty() { Ok(()) } else { write!(f, " at {}", self.key.target) }
+        fmt::Display::fmt(self, f)
     }
 }
 
-impl Error for CircuitOpen {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.last.as_ref().map(|last| last as &(dyn Error + 'static))
-    }
-}
+impl Error for BuildError {}
 
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -214,26 +183,17 @@ impl fmt::Display for DeadlinePassed {
             0 => write!(f, "deadline of {} passed before it was sent", self.method),
             1 => write!(f, "deadline of {} passed in its first attempt", self.method),
             n => write!(f, "deadline of {} passed after {n} attempts", self.method),
-        }
+        }?;
+        self.nobody.as_ref().map_or(Ok(()), |nobody| write!(f, "; {nobody}"))
     }
 }
 
 impl Error for DeadlinePassed {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.last.as_ref().map(|last| last as &(dyn Error + 'static))
+        let nobody = self.nobody.as_ref().map(|nobody| nobody as &(dyn Error + 'static));
+        self.last.as_ref().map(|last| last as &(dyn Error + 'static)).or(nobody)
     }
 }
-
-impl fmt::Display for NoHealthyTargets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.targets {
-            [] => f.write_str("no target: the pool has no members"),
-            targets => write!(f, "no healthy target among {}", targets.join(", ")),
-        }
-    }
-}
-
-impl Error for NoHealthyTargets {}
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,12 +204,6 @@ impl fmt::Display for Stopped {
 impl Error for Stopped {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
-    }
-}
-
-impl From<CircuitOpen> for Status {
-    fn from(error: CircuitOpen) -> Self {
-        with_source(Self::unavailable(error.to_string()), error)
     }
 }
 
@@ -265,10 +219,13 @@ impl From<DeadlinePassed> for Status {
     }
 }
 
-impl From<NoHealthyTargets> for Status {
-    fn from(error: NoHealthyTargets) -> Self {
-        with_source(Self::unavailable(error.to_string()), error)
+/// What the innermost source of `error` says, which is what happened; those around it say to whom.
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
     }
+    innermost.to_string()
 }
 
 fn with_source(mut status: Status, source: impl Error + Send + Sync + 'static) -> Status {

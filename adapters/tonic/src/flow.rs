@@ -14,7 +14,7 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
-use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped};
+use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped};
 use crate::held::Held;
 use crate::request::{Again, Payload};
 use crate::upstream::{MethodUpstream, Reports};
@@ -262,10 +262,11 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 let method = Arc::clone(&upstream.method().path);
                 let key = BreakerKey { target, method };
                 let attempts = self.driven.call().attempts();
-                CircuitOpen { key, retry_at, attempts, last: self.said() }.into()
+                let now = TokioClock.now();
+                CircuitOpen::new(now, key, retry_at, attempts, self.said()).into()
             }
             StopReason::NoTarget if self.heard.is_none() && self.lost.is_none() => {
-                NoHealthyTargets { targets: self.driven.upstream().targets() }.into()
+                self.driven.upstream().nobody().into()
             }
             _ => self.stopped(reason),
         }
@@ -295,6 +296,11 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     fn deadline_passed(&mut self) -> Status {
         let method = Arc::clone(&self.driven.upstream().method().path);
         let attempts = self.driven.call().attempts();
-        DeadlinePassed { method, attempts, last: self.said() }.into()
+        let upstream = self.driven.upstream();
+        let nobody = match &self.heard {
+            None => upstream.unready(self.lost.as_ref()),
+            Some(_) => None,
+        };
+        DeadlinePassed { method, attempts, last: self.said(), nobody }.into()
     }
 }

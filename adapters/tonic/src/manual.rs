@@ -33,8 +33,11 @@ use crate::{BreakerKey, Resilient};
 #[derive(Clone)]
 pub struct CircuitBreaker {
     key: BreakerKey,
+    /// The client it is of.
+    upstream: Arc<str>,
     handle: Handle<AnyRule>,
     view: Option<Arc<View>>,
+    pooled: bool,
 }
 
 impl CircuitBreaker {
@@ -69,9 +72,13 @@ impl CircuitBreaker {
         if let Some(view) = &self.view {
             view.set_by_hand(&self.key.target, from, transition);
         }
-        let (member, method, state) =
-            (&*self.key.target, &*self.key.method, transition.state().name());
-        tracing::info!(target: "evenkeel", member, method, state, "circuit breaker, by hand");
+        let (upstream, method, state) =
+            (&*self.upstream, &*self.key.method, transition.state().name());
+        // Where there are no members, it is the upstream's own.
+        let member = Some(&*self.key.target).filter(|_| self.pooled);
+        tracing::info!(
+            target: "evenkeel", upstream, member, method, state, "circuit breaker, by hand",
+        );
     }
 }
 
@@ -96,7 +103,8 @@ impl<S> Resilient<S> {
         let key = BreakerKey { target, method: method.into() };
         let lookup = table.lookup(TokioClock.now(), &KeyRef::of(&key));
         let view = self.settings.method(method).view.clone();
-        Some(CircuitBreaker { key, handle: lookup.handle?, view })
+        let (upstream, pooled) = (Arc::clone(&self.settings.target), self.settings.pooled);
+        Some(CircuitBreaker { key, upstream, handle: lookup.handle?, view, pooled })
     }
 }
 

@@ -103,6 +103,10 @@ fn bytes_of_something_else_are_refused() {
     for bytes in [&one_file[..], b"syntax = \"proto3\";", b"{\"file\": []}", &[0xff; 64], &[0; 8]] {
         let error = MethodTable::from_descriptor_bytes(bytes).unwrap_err();
         assert!(matches!(error, DescriptorError::Malformed(_)), "{bytes:?}: {error:?}");
+        assert!(
+            format!("{error:?}").starts_with(&format!("{error}: ")),
+            "and what it was refused for"
+        );
         assert!(core::error::Error::source(&error).is_some());
     }
 }

@@ -125,4 +125,4 @@ const TARGETS: &str = "What is refused as a target, in code and in `channel.targ
 const WARNINGS: &str = "Given when a client is built, and by `evenkeel check`. Nothing is refused: \
     somebody may mean it.";
 const LOG: &str = "`tracing` events with the target `evenkeel`. Most have fields besides: `upstream`, \
-    `method`, `member`.\nWhat is wrong with a client's settings or surroundings is said once in its life.";
+    the client; `member`, one of those it calls; `method`.\nWhat is wrong with a client's settings or surroundings is said once in its life.";

@@ -66,6 +66,7 @@ pub(crate) fn read() -> Vec<Row> {
     let of = "SettingsError";
     let toml = |text: &str| Settings::from_toml(text).unwrap_err();
     let variable = [("EVENKEEL__RETRY__MAX_ATTEMPTS", "many")];
+    let short = [("EVENKEEL_RETRY__MAX_ATTEMPTS", "3")];
     vec![
         Row::new(of, toml("[retry]\nmax_attempts = 0\n"), "a value: the rule says what it may be"),
         Row::new(
@@ -85,6 +86,11 @@ pub(crate) fn read() -> Vec<Row> {
             of,
             Settings::default().with_environment(variable).unwrap_err(),
             "the environment overrides the file; the variable is named",
+        ),
+        Row::new(
+            of,
+            Settings::default().with_environment(short).unwrap_err(),
+            "one underscore is missing behind `EVENKEEL`: the variable would be left out",
         ),
         Row::new(
             "NotAPattern",

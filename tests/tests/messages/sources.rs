@@ -176,7 +176,7 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "a response stream broke and was started anew: items repeat",
         "`retry_streaming` asked for it; turn it off where items must not repeat",
     ),
-    ("a target cannot be dialled", "`error` is a refusal of those above; the member is left out"),
+    ("a target cannot be dialled", "`error` is a refusal of those above; the `member` is left out"),
     (
         "circuit breaker",
         "a change of state of the method's breaker; `open` means that its target fails",
@@ -191,7 +191,10 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
          raise breaker.max_methods, or look where so many method names come from",
         "until then new methods go unguarded",
     ),
-    ("health", "a verdict changed; look at that member when it is `false`"),
+    (
+        "health",
+        "a verdict changed; `reason` says what the check came to: a failed dial, no answer in time, what it answered",
+    ),
     (
         "hedging is configured, and no list says which methods may be executed twice, so none \
          is hedged; name them with Builder::methods or Builder::idempotent",
@@ -200,6 +203,10 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
     (
         "no channel for a health check could be made",
         "`error` is what your channel maker said; the check counts as failed",
+    ),
+    (
+        "no health service; it counts as healthy",
+        "its checks say nothing: give the server one, or turn health checks off for this upstream",
     ),
     (
         "no health service; it counts as healthy and is not watched any more",

@@ -53,6 +53,7 @@ async fn local() -> Vec<Row> {
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
+    let open = fails(open).await;
     let hangs = orders().timeout(SECOND).unwrap().build(Stub::new([Reply::hang()])).unwrap();
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
@@ -67,9 +68,9 @@ async fn local() -> Vec<Row> {
         ),
         Row::new(
             "CircuitOpen",
-            said::<CircuitOpen>(&fails(open).await),
-            "nothing was sent. `retry_at` says when to come back, `last` what the server said \
-             before; look at the server, not at the breaker",
+            said::<CircuitOpen>(&open),
+            "nothing was sent. `retry_after` says when to come back, `last` what the server \
+             said before; look at the server, not at the breaker",
         ),
         Row::new(
             "DeadlinePassed",
@@ -95,6 +96,9 @@ async fn pooled() -> Vec<Row> {
     let nobody = call(client.clone()).await;
     let unchecked = Kit::builder("orders").pool(members()).calls(orders()).health(|health| health);
     let unwell = call(unchecked.build().unwrap().channel()).await;
+    let waits = orders().wait_for_ready(true).timeout(3 * SECOND).unwrap();
+    let waits = Kit::builder("orders").pool(members()).calls(waits).health(|health| health);
+    let late = call(waits.build().unwrap().channel()).await;
     client.pool().unwrap().close(SECOND).await;
     let closed = call(client).await;
     let factory = Factory::builder().upstream(Kit::builder("orders").pool(members()));
@@ -110,6 +114,12 @@ async fn pooled() -> Vec<Row> {
             "NoHealthyTargets",
             said::<NoHealthyTargets>(&nobody),
             "whoever names the members named none: a discovery, a DNS answer, `set_targets`",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&late),
+            "a call that waited for a connection, and no member had one: `nobody` says what was \
+             last heard of each, from its dial or its health check",
         ),
         Row::new("Closed", said::<Closed>(&closed), "somebody closed this client; build another"),
         Row::new("UnknownUpstream", unknown, "a typing error, or an upstream that was not added"),
@@ -165,7 +175,7 @@ async fn connecting() -> Vec<Row> {
     let refused = NotConnected::of(&status).expect("a dial that failed");
     // The pause is spread; nothing else of it is another each time.
     let text = refused.to_string();
-    let (words, _) = text.split_once(" in ").expect("when the next dial is");
+    let (words, _) = text.split_once(" in ").expect("when the next try is");
     let io = io::Error::from(io::ErrorKind::ConnectionRefused);
     vec![
         Row::new(

@@ -15,6 +15,7 @@ mod dashboard;
 mod documented;
 mod ends;
 mod faults;
+mod health;
 mod hedges;
 mod labels;
 mod members;

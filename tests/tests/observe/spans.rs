@@ -65,7 +65,7 @@ async fn decisions_are_events_in_the_calls_span() {
     let [retry] = &*retried else { panic!("{retried:?}") };
     assert_eq!(retry.parent, Some(0));
     let told = ["attempts", "because", "wait"].map(|field| retry.field(field).unwrap());
-    assert_eq!(told, ["1", "backoff", "0.1"]);
+    assert_eq!(told, ["1", "backoff", "100ms"]);
     let denied = tracer.events("retry denied");
     let [denied] = &*denied else { panic!("{denied:?}") };
     assert_eq!((denied.parent, denied.field("reason")), (Some(0), Some("attempts")));

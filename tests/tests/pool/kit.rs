@@ -70,7 +70,9 @@ async fn an_operator_sets_breakers_by_hand() {
     kit.circuit_breaker("b:1", ECHO).unwrap().force_open();
     let mut client = RawClient::of(ECHO, kit.channel());
     let refused = client.unary("ping").await.unwrap_err();
-    assert!(cause::<CircuitOpen>(&refused).is_some());
+    let open = cause::<CircuitOpen>(&refused).unwrap();
+    assert_eq!(open.retry_after(), Duration::MAX, "nobody knows for how long");
+    assert!(refused.message().ends_with(", forced by hand"), "{refused:?}");
     pass(3_600_000 * 24).await;
     assert_eq!(call(&kit).await, "!", "for as long as nobody resets it");
     breaker.reset();
@@ -136,6 +138,12 @@ async fn a_kit_that_cannot_be_right_is_refused_and_the_field_named() {
     let broken = Factory::builder().upstream(Kit::builder("orders"));
     let broken = broken.build().unwrap_err().to_string();
     assert_eq!(broken, "upstream \"orders\": targets: must name one at least");
+    // As `main` prints what it returns.
+    let printed = format!("{:?}", refused(Kit::builder("lab")));
+    assert_eq!(printed, "targets: must name one at least");
+    let one = Factory::builder().upstream(Kit::builder("x").pool(pool_of(&net, &["a"])));
+    let unknown = one.build().unwrap().channel("y").unwrap_err();
+    assert_eq!(format!("{unknown:?}"), "no upstream is called \"y\": there are x");
 }
 
 /// An upstream at `a`, which says nothing of how it is dialled.

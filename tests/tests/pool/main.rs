@@ -19,5 +19,6 @@ mod kit;
 mod members;
 mod names;
 mod ready;
+mod reasons;
 mod sockets;
 mod tls;

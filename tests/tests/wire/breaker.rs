@@ -26,11 +26,17 @@ async fn c01_two_failures_open_it_and_nothing_more_is_sent() {
     let (refused, took) = timed(lab.unary(ECHO)).await;
     let refused = refused.unwrap_err();
     assert_eq!((refused.code(), took, lab.peer.count()), (Code::Unavailable, 0, 2));
-    assert_eq!(refused.message(), "Circuit breaker for /lab.v1.Lab/Echo is open at lab");
+    let said = "Circuit breaker for /lab.v1.Lab/Echo is open at lab, next try in ";
+    let left = refused.message().strip_prefix(said).unwrap_or_else(|| panic!("{refused:?}"));
     let open = cause::<CircuitOpen>(&refused).unwrap();
     assert_eq!((&*open.key.method, &*open.key.target), (ECHO, "lab"));
     assert_eq!((Some(open.retry_at), open.attempts), (lab.breaker(ECHO).retry_at, 0));
     assert!(open.last.is_none());
+    assert_eq!(left, format!("{:.2}s", open.retry_after().as_secs_f64()));
+    pass(1_000).await;
+    let later = lab.unary(ECHO).await.unwrap_err();
+    let later = cause::<CircuitOpen>(&later).unwrap();
+    assert_eq!(later.retry_after() + millis(1_000), open.retry_after());
 }
 
 #[tokio::test(start_paused = true)]

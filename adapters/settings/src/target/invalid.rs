@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 /// A target that was refused.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 pub struct InvalidTarget {
     text: String,
     rule: Rule,
@@ -67,6 +67,13 @@ impl InvalidTarget {
 impl fmt::Display for InvalidTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "target {:?}: {}", self.text, self.rule())
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for InvalidTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! This file knows which variables of the environment are settings.
 
+use super::misnamed;
 use crate::fault::Faults;
 use crate::node::{Entry, Node, Value};
 
@@ -9,9 +10,10 @@ pub(crate) const PREFIX: &str = "EVENKEEL__";
 /// The variables that are settings as a tree: `EVENKEEL__RETRY__MAX_ATTEMPTS` is `max_attempts` in
 /// `retry`. Case does not matter: some systems know none.
 pub(crate) fn tree<'t>(
-    variables: impl Iterator<Item = (&'t str, &'t str)>,
+    variables: impl Iterator<Item = (&'t str, &'t str)> + Clone,
     faults: &mut Faults<'_>,
 ) -> Node<'t> {
+    misnamed::refuse(variables.clone().map(|(name, _)| name), faults);
     let named = |(name, words)| setting(name).map(|path| (path.to_ascii_lowercase(), words));
     let mut settings: Vec<_> = variables.filter_map(named).collect();
     // A shorter name comes before those it begins.

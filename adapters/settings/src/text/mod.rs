@@ -3,6 +3,7 @@
 mod environment;
 #[cfg(feature = "json")]
 mod json;
+mod misnamed;
 #[cfg(feature = "toml")]
 mod toml;
 

@@ -87,6 +87,55 @@ fn every_mistake_is_told_by_the_name_of_its_variable() {
 }
 
 #[test]
+fn a_variable_that_is_an_underscore_short_is_refused_with_its_right_name() {
+    for (name, right) in [
+        ("EVENKEEL_RETRY__MAX_ATTEMPTS", "EVENKEEL__RETRY__MAX_ATTEMPTS"),
+        ("EVENKEEL_RETRY_MAX_ATTEMPTS", "EVENKEEL__RETRY__MAX_ATTEMPTS"),
+        ("EVENKEEL_RETRY__MAX_ATEMPTS", "EVENKEEL__RETRY__MAX_ATTEMPTS"),
+        ("evenkeel_retry__max_attempts", "EVENKEEL__RETRY__MAX_ATTEMPTS"),
+        (
+            "EVENKEEL_MAX_ATTEMPTS",
+            "EVENKEEL__RETRY__MAX_ATTEMPTS or EVENKEEL__HEDGING__MAX_ATTEMPTS",
+        ),
+        ("EVENKEEL_CHANNEL__TLS__CA_FILE", "EVENKEEL__CHANNEL__TLS__CA_FILE"),
+        ("EVENKEEL_CHANNEL_TLS_CA_FILE", "EVENKEEL__CHANNEL__TLS__CA_FILE"),
+        ("EVENKEEL_RETRY", "EVENKEEL__RETRY"),
+        ("EVENKEEL_RETRY__NONSENSE", "EVENKEEL__RETRY__NONSENSE"),
+    ] {
+        let refused = Settings::new().with_environment([(name, "oops")]).unwrap_err();
+        let upper = name.to_ascii_uppercase();
+        assert_eq!(refused.to_string(), format!("{upper}: sets nothing; write {right}"));
+        assert_eq!(refused.problems()[0].place(), Place::Environment);
+    }
+}
+
+#[test]
+fn a_name_that_nobody_wrote_is_told_shortly() {
+    let long = format!("EVENKEEL_RETRY__{}", "Y".repeat(1 << 20));
+    let said = Settings::new().with_environment([(long, "oops")]).unwrap_err().to_string();
+    assert!(said.starts_with("EVENKEEL_RETRY__YYY") && said.len() < 120, "{said}");
+    assert!(said.ends_with("Y: sets nothing; write EVENKEEL__RETRY"), "{said}");
+}
+
+#[test]
+fn variables_of_somebody_elses_are_left_alone() {
+    let names = [
+        "EVENKEEL",
+        "EVENKEEL_",
+        "EVENKEEL_HOME",
+        "EVENKEEL_PYTHON",
+        "EVENKEEL_RETRYING",
+        "EVENKEELÄ",
+        "EVENKEEL_Ä__RETRY",
+        "MY_EVENKEEL_RETRY",
+        "EVENKEELS_RETRY",
+        "EVENKEEL_CHANNELS",
+    ];
+    let variables = names.map(|name| (name, "oops"));
+    assert_eq!(Settings::new().with_environment(variables), Ok(Settings::new()));
+}
+
+#[test]
 fn variables_that_contradict_each_other_are_refused() {
     let twice =
         [("EVENKEEL__RETRY__COMMIT", "on_headers"), ("evenkeel__retry__commit", "on_headers")];

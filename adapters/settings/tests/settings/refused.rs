@@ -128,3 +128,17 @@ fn a_schema_is_for_editors_in_json_alone() {
     assert!(Settings::from_json(r#"{"retry": {"$schema": "x"}}"#).is_err());
     assert!(refused("\"$schema\" = \"x\"").contains("there is no such setting"));
 }
+
+/// `main` prints what it returns with `Debug`.
+#[test]
+fn what_main_prints_of_a_refusal_is_what_it_says() {
+    let refused = Settings::from_toml("[retry]\nmax_attempts = 0\ncodez = []\n").unwrap_err();
+    assert_eq!(format!("{refused:?}"), refused.to_string());
+    assert_eq!(format!("{refused:#?}").lines().count(), 2);
+    let target = "orders".parse::<evenkeel_settings::target::TargetName>().unwrap_err();
+    assert_eq!(format!("{target:?}"), target.to_string());
+    let pattern = "*Get".parse::<evenkeel_settings::MethodPattern>().unwrap_err();
+    assert_eq!(format!("{pattern:?}"), pattern.to_string());
+    let invalid = evenkeel_core::Invalid::new("retry.max_attempts", 0, "", "must be at least 1");
+    assert_eq!(format!("{invalid:?}"), "retry.max_attempts = 0: must be at least 1");
+}

@@ -30,6 +30,24 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::Internal]) },
         ),
         (
+            "[retry]\ncodes = [\"DEADLINE_EXCEEDED\", \"UNAVAILABLE\"]",
+            "[retry]\ncodes = [\"RESOURCE_EXHAUSTED\", \"UNAVAILABLE\"]",
+            Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::DeadlineExceeded]) },
+        ),
+        (
+            "[retry]\ncodes = [2, 4, 8, 10, 13, 14, 15]",
+            "[retry]\ncodes = [2, 4, 8, 10, 13, 14, 15]\nmax_attempts = 1",
+            Warning::HandlerMayHaveRun {
+                codes: CodeSet::of(&[
+                    Code::Unknown,
+                    Code::DeadlineExceeded,
+                    Code::Aborted,
+                    Code::Internal,
+                    Code::DataLoss,
+                ]),
+            },
+        ),
+        (
             "[wait_for_ready]",
             "[wait_for_ready]\n[timeout]",
             Warning::WaitWithoutDeadline { require_deadline: true },

@@ -50,9 +50,8 @@ impl Builder {
         S: Clone + Send + 'static,
     {
         let settings = self.checked(true)?;
-        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
         let counts = Subchannel::of(&settings);
-        let pool = pool.build(settings.methods.methods().len(), room, counts)?;
+        let pool = pool.build(&settings, counts)?;
         Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::connector::Dial;
 use super::link::{Link, Waiting};
-use super::{DeadlinePassed, NotConnected};
+use super::{DeadlinePassed, DialError, NotConnected};
 use crate::observe::Subchannel;
 use evenkeel_tokio::{TokioClock, until};
 
@@ -60,6 +60,12 @@ impl Connectivity {
     /// What is known now.
     pub fn state(&self) -> State {
         self.states.borrow().clone()
+    }
+
+    /// How the last dial failed, also while the next one is under way; `None` after one that made
+    /// a connection.
+    pub fn last_failure(&self) -> Option<DialError> {
+        self.link.last_failure()
     }
 
     /// Whether the state is [`State::Ready`].

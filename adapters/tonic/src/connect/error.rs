@@ -2,6 +2,7 @@
 
 use core::error::Error;
 use core::fmt;
+use core::time::Duration;
 use std::sync::Arc;
 
 use evenkeel_tokio::core::{Instant, Micros};
@@ -42,6 +43,11 @@ impl NotConnected {
         self.retry_at
     }
 
+    /// How long after this error was made the next dial may begin.
+    pub const fn retry_after(&self) -> Duration {
+        self.left.as_duration()
+    }
+
     /// How the last dial ended.
     pub const fn cause(&self) -> &DialError {
         &self.cause
@@ -50,7 +56,7 @@ impl NotConnected {
 
 impl fmt::Display for NotConnected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not connected, next dial in {}", self.left)
+        write!(f, "not connected, next try in {}", self.left)
     }
 }
 

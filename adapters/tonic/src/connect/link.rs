@@ -75,6 +75,10 @@ impl Link {
         self.lock().waiting()
     }
 
+    pub(super) fn last_failure(&self) -> Option<DialError> {
+        self.lock().last_failure().cloned()
+    }
+
     /// A panic under the lock is not possible; if it were, the schedule would still be whole.
     fn lock(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)

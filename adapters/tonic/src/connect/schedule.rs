@@ -40,6 +40,8 @@ pub(super) struct Schedule {
     /// it says nothing any more.
     overtaken: Serial,
     changes: u64,
+    /// How the last dial failed, until one makes a connection.
+    last_failure: Option<DialError>,
     phase: Phase,
 }
 
@@ -85,6 +87,7 @@ impl Schedule {
             last: Serial(0),
             overtaken: Serial(0),
             changes: 0,
+            last_failure: None,
             phase: Phase::Idle,
         }
     }
@@ -119,6 +122,7 @@ impl Schedule {
     /// The dial made a connection.
     pub(super) fn connected(&mut self, now: Instant, serial: Serial) {
         if self.is_dialing(serial) {
+            self.last_failure = None;
             self.enter(Phase::Connected { since: now, heard: false });
         }
     }
@@ -173,6 +177,7 @@ impl Schedule {
     /// and neither will the end of a dial or a connection that may be older than the server is.
     pub(super) fn reached(&mut self) {
         self.overtaken = self.last;
+        self.last_failure = None;
         self.start_afresh();
         if matches!(self.phase, Phase::Paused { .. }) {
             self.enter(Phase::Idle);
@@ -201,6 +206,11 @@ impl Schedule {
 
     pub(super) const fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// How the last dial failed, also while the next one is under way.
+    pub(super) const fn last_failure(&self) -> Option<&DialError> {
+        self.last_failure.as_ref()
     }
 
     /// Differs whenever [`state`](Self::state) may.
@@ -232,6 +242,7 @@ impl Schedule {
         if self.last == self.overtaken {
             return self.enter(Phase::Idle);
         }
+        self.last_failure = Some(cause.clone());
         let hurried = if self.waiting > 0 { self.hurried_pause() } else { None };
         let before = self.ordinary;
         let (pause, span) = match hurried {

@@ -11,7 +11,7 @@ use crate::TransportError;
 
 impl Debug for CircuitOpen {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { key, retry_at, attempts, last } = self;
+        let Self { key, retry_at, attempts, last, .. } = self;
         let mut shown = f.debug_struct("CircuitOpen");
         shown.field("key", key).field("retry_at", retry_at).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).finish()
@@ -29,10 +29,10 @@ impl Debug for Closed {
 
 impl Debug for DeadlinePassed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { method, attempts, last } = self;
+        let Self { method, attempts, last, nobody } = self;
         let mut shown = f.debug_struct("DeadlinePassed");
         shown.field("method", method).field("attempts", attempts);
-        shown.field("last", &last.as_ref().map(Brief)).finish()
+        shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody).finish()
     }
 }
 

@@ -42,6 +42,7 @@ pub struct HealthCheckerBuilder {
     service: String,
     callback: Callback,
     greeting: Option<Greeting>,
+    upstream: Option<Arc<str>>,
 }
 
 impl HealthCheckerBuilder {
@@ -54,6 +55,7 @@ impl HealthCheckerBuilder {
             service: String::new(),
             callback: Callback::none(),
             greeting: None,
+            upstream: None,
         }
     }
 
@@ -110,10 +112,16 @@ impl HealthCheckerBuilder {
         self
     }
 
+    /// Says in the log whose members are asked.
+    pub(crate) fn upstream(mut self, name: &str) -> Self {
+        self.upstream = Some(name.into());
+        self
+    }
+
     /// The checker. Nothing is asked before it is [started](HealthChecker::start).
     pub fn build(self) -> HealthChecker {
-        let Self { channels, targets, policy, mode, service, callback, greeting } = self;
-        let prober = Prober::new(channels, service, policy.timeout());
+        let Self { channels, targets, policy, mode, service, callback, greeting, upstream } = self;
+        let prober = Prober::new(channels, service, policy.timeout(), upstream);
         let shared = Shared { mode, prober, policy, callback, greeting, changes: Sender::new(0) };
         let checker = HealthChecker::new(shared);
         for target in targets {

@@ -80,7 +80,12 @@ impl Callback {
     }
 
     /// Tells it; a failure is logged, and returned if somebody wants it.
-    pub(super) fn tell(&self, target: &Arc<str>, healthy: bool) -> Result<(), CallbackFailed> {
+    pub(super) fn tell(
+        &self,
+        upstream: Option<&str>,
+        target: &Arc<str>,
+        healthy: bool,
+    ) -> Result<(), CallbackFailed> {
         let Some(function) = &self.function else { return Ok(()) };
         let told = catch_unwind(AssertUnwindSafe(|| function(target, healthy)));
         let why = match told {
@@ -89,7 +94,7 @@ impl Callback {
             Err(panic) => format!("it panicked: {}", words_of(panic.as_ref())).into(),
         };
         tracing::error!(
-            target: "evenkeel", upstream = &**target, healthy, error = %why,
+            target: "evenkeel", upstream, member = &**target, healthy, error = %why,
             "the callback for health changes failed"
         );
         let failed = CallbackFailed { target: Arc::clone(target), healthy, why };

@@ -196,7 +196,7 @@ impl fmt::Debug for HealthChecker {
 
 /// Nothing is known of a target, and nothing runs that could ever know: the checker was never
 /// started, or was stopped before there was an answer.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct NothingRuns {
     /// The target that was asked about.
@@ -207,6 +207,13 @@ impl fmt::Display for NothingRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target } = self;
         write!(f, "nothing is known of the health of {target}: the health checker does not run")
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for NothingRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

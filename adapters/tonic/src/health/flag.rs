@@ -1,10 +1,12 @@
 //! This file knows how others follow verdicts: one target's without a lock, all of them by waiting.
 
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use portable_atomic::{AtomicU8, Ordering};
 use tokio::sync::watch;
+
+use super::target::locked;
 
 /// The verdict on one target. Reading it is one atomic load; clones read the same.
 ///
@@ -12,18 +14,37 @@ use tokio::sync::watch;
 /// [removed](super::HealthChecker::remove) it has no verdict any more, and adding the target again
 /// makes a new one.
 #[derive(Clone)]
-pub struct HealthFlag(Arc<AtomicU8>);
+pub struct HealthFlag(Arc<Known>);
+
+struct Known {
+    verdict: AtomicU8,
+    /// What the last check that was not good came to.
+    why: Mutex<Option<Arc<str>>>,
+}
 
 impl HealthFlag {
     pub(super) fn unknown() -> Self {
-        Self(Arc::new(AtomicU8::new(UNKNOWN)))
+        Self(Arc::new(Known { verdict: AtomicU8::new(UNKNOWN), why: Mutex::default() }))
     }
 
     /// The verdict; `None` before the first.
     pub fn is_healthy(&self) -> Option<bool> {
-        match self.0.load(Ordering::Acquire) {
+        match self.0.verdict.load(Ordering::Acquire) {
             UNKNOWN => None,
             verdict => Some(verdict == HEALTHY),
+        }
+    }
+
+    /// What the last check that was not good came to: `connection refused`, `no answer within
+    /// 5.00s`, `answered NOT_SERVING`. `None` while there was none. Not to be parsed.
+    pub fn why(&self) -> Option<Arc<str>> {
+        locked(&self.0.why).clone()
+    }
+
+    pub(super) fn explain(&self, why: &str) {
+        let mut known = locked(&self.0.why);
+        if known.as_deref() != Some(why) {
+            *known = Some(why.into());
         }
     }
 
@@ -33,7 +54,7 @@ impl HealthFlag {
             Some(true) => HEALTHY,
             Some(false) => UNHEALTHY,
         };
-        self.0.store(verdict, Ordering::Release);
+        self.0.verdict.store(verdict, Ordering::Release);
     }
 }
 

@@ -36,6 +36,7 @@ mod builder;
 mod callback;
 mod checker;
 mod flag;
+mod heard;
 mod probe;
 mod registry;
 mod run;

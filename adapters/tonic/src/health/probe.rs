@@ -8,17 +8,17 @@ use core::task::Poll;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use evenkeel_tokio::core::{Answer, Deadline, Micros};
-use evenkeel_tokio::until;
+use evenkeel_tokio::core::{Clock, Deadline, Micros};
+use evenkeel_tokio::{TokioClock, until};
 use tonic::body::Body;
-use tonic::{Code, Request, Status, Streaming};
-use tonic_health::ServingStatus;
+use tonic::{Request, Status, Streaming};
 use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use tower::util::BoxCloneService;
 use tower_service::Service;
 
 use super::callback::words_of;
+use super::heard::Heard;
 use crate::error::BoxError;
 
 /// A channel on which one target is asked: a `tonic::transport::Channel`, or one with an
@@ -58,11 +58,23 @@ pub(super) struct Prober {
     channels: Arc<dyn ProbeChannels>,
     service: String,
     timeout: Micros,
+    /// Whose members are asked, if they are a client's.
+    upstream: Option<Arc<str>>,
 }
 
 impl Prober {
-    pub(super) fn new(channels: Arc<dyn ProbeChannels>, service: String, timeout: Micros) -> Self {
-        Self { channels, service, timeout }
+    pub(super) fn new(
+        channels: Arc<dyn ProbeChannels>,
+        service: String,
+        timeout: Micros,
+        upstream: Option<Arc<str>>,
+    ) -> Self {
+        Self { channels, service, timeout, upstream }
+    }
+
+    /// Whose members are asked, for the log.
+    pub(super) fn upstream(&self) -> Option<&str> {
+        self.upstream.as_deref()
     }
 
     /// A new channel to `target`; none if the user's function fails.
@@ -73,22 +85,26 @@ impl Prober {
             Err(panic) => format!("it panicked: {}", words_of(panic.as_ref())),
         };
         tracing::warn!(
-            target: "evenkeel", upstream = target, error = why,
+            target: "evenkeel", upstream = self.upstream(), member = target, error = why,
             "no channel for a health check could be made"
         );
         None
     }
 
     /// What one `Check` comes to.
-    pub(super) async fn check(&self, channel: ProbeChannel, deadline: Deadline) -> Answer {
+    pub(super) async fn check(&self, channel: ProbeChannel, deadline: Deadline) -> Heard {
         let mut client = HealthClient::new(channel).max_decoding_message_size(LONGEST_ANSWER);
         let mut request = self.request();
         request.set_timeout(self.timeout.as_duration());
         let checked = guarded(until(deadline, client.check(request))).await;
         match checked {
-            Some(Some(Ok(response))) => said(response.get_ref()),
-            Some(Some(Err(status))) => refused(&status),
-            Some(None) | None => Answer::Failed,
+            Some(Some(Ok(response))) => Heard::said(response.get_ref()),
+            Some(Some(Err(status))) if !deadline.is_over(TokioClock.now()) => {
+                Heard::refused(&status)
+            }
+            // tonic has a timer of its own, which may be the first.
+            Some(Some(Err(_)) | None) => Heard::late(self.timeout),
+            None => Heard::nothing(PANICKED),
         }
     }
 
@@ -97,15 +113,20 @@ impl Prober {
         &self,
         channel: ProbeChannel,
         deadline: Deadline,
-    ) -> Result<(Watched, Answer), Answer> {
+    ) -> Result<(Watched, Heard), Heard> {
         let opened = guarded(until(deadline, async {
             let mut client = HealthClient::new(channel).max_decoding_message_size(LONGEST_ANSWER);
-            let stream = client.watch(self.request()).await.map_err(|status| refused(&status))?;
+            let stream =
+                client.watch(self.request()).await.map_err(|status| Heard::refused(&status))?;
             let mut watched = Watched(stream.into_inner());
             let first = watched.next().await?;
             Ok((watched, first))
         }));
-        opened.await.flatten().unwrap_or(Err(Answer::Failed))
+        match opened.await {
+            Some(Some(opened)) => opened,
+            Some(None) => Err(Heard::late(self.timeout)),
+            None => Err(Heard::nothing(PANICKED)),
+        }
     }
 
     fn request(&self) -> Request<HealthCheckRequest> {
@@ -118,22 +139,14 @@ pub(super) struct Watched(Streaming<HealthCheckResponse>);
 
 impl Watched {
     /// The next message, or what the stream ended with. An end without a status is a failure too.
-    pub(super) async fn next(&mut self) -> Result<Answer, Answer> {
+    pub(super) async fn next(&mut self) -> Result<Heard, Heard> {
         match guarded(self.0.message()).await {
-            Some(Ok(Some(response))) => Ok(said(&response)),
-            Some(Err(status)) => Err(refused(&status)),
-            Some(Ok(None)) | None => Err(Answer::Failed),
+            Some(Ok(Some(response))) => Ok(Heard::said(&response)),
+            Some(Err(status)) => Err(Heard::refused(&status)),
+            Some(Ok(None)) => Err(Heard::nothing("its stream ended")),
+            None => Err(Heard::nothing(PANICKED)),
         }
     }
-}
-
-fn said(response: &HealthCheckResponse) -> Answer {
-    let serving = response.status == ServingStatus::Serving as i32;
-    if serving { Answer::Serving } else { Answer::NotServing }
-}
-
-fn refused(status: &Status) -> Answer {
-    if status.code() == Code::Unimplemented { Answer::Unimplemented } else { Answer::Failed }
 }
 
 /// The output of `future`, or nothing if it panics: tonic's client does so on some garbage from
@@ -150,6 +163,8 @@ async fn guarded<F: Future>(future: F) -> Option<F::Output> {
     })
     .await
 }
+
+const PANICKED: &str = "the check panicked";
 
 /// A health answer has two bytes and is read from a peer that may be anything.
 const LONGEST_ANSWER: usize = 1_024;

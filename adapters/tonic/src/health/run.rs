@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::builder::HealthMode;
 use super::callback::{Callback, CallbackFailed};
 use super::flag::HealthChanges;
+use super::heard::Heard;
 use super::probe::{ProbeChannel, Prober};
 use super::target::{Event, Life, Target};
 
@@ -48,7 +49,8 @@ impl Shared {
                     self.watch(&target, life).await;
                     if target.is_watched_out() {
                         return tracing::error!(
-                            target: "evenkeel", upstream = &*target.name,
+                            target: "evenkeel", upstream = self.prober.upstream(),
+                            member = &*target.name,
                             "no health service; it counts as healthy and is not watched any more"
                         );
                     }
@@ -66,18 +68,21 @@ impl Shared {
         keep: Keep,
     ) -> (bool, Result<(), CallbackFailed>) {
         let deadline = self.policy.deadline(TokioClock.now());
-        let answer = match self.channel(target, life, keep) {
+        let heard = match self.channel(target, life, keep) {
             Some((number, channel)) => {
-                let answer = self.prober.check(channel, deadline).await;
-                if !answer.proves_connection() {
+                let heard = self.prober.check(channel, deadline).await;
+                if !heard.answer.proves_connection() {
                     target.discard(number);
                 }
-                answer
+                heard
             }
-            None => Answer::Failed,
+            None => Heard::nothing(NO_CHANNEL),
         };
-        let told = self.publish(target, life, Event::Checked(answer));
-        (answer.is_healthy(&self.policy), told)
+        let healthy = heard.answer.is_healthy(&self.policy);
+        if healthy && heard.answer == Answer::Unimplemented {
+            self.warn_of_no_service(target);
+        }
+        (healthy, self.publish(target, life, Event::Checked(heard.answer), &heard.why))
     }
 
     /// Opens a watch on `target` and publishes what it says, to its end.
@@ -90,22 +95,34 @@ impl Shared {
                         let mut said = Ok(first);
                         loop {
                             match said {
-                                Ok(answer) => {
-                                    let _ = self.publish(target, life, Event::Message(answer));
+                                Ok(Heard { answer, why }) => {
+                                    let message = Event::Message(answer);
+                                    let _ = self.publish(target, life, message, &why);
                                 }
-                                Err(answer) => break answer,
+                                Err(heard) => break heard,
                             }
                             said = watched.next().await;
                         }
                     }
-                    Err(answer) => answer,
+                    Err(heard) => heard,
                 };
                 target.discard(number);
                 ended
             }
-            None => Answer::Failed,
+            None => Heard::nothing(NO_CHANNEL),
         };
-        let _ = self.publish(target, life, Event::Ended(ended));
+        let _ = self.publish(target, life, Event::Ended(ended.answer), &ended.why);
+    }
+
+    /// Its checks say nothing of its health, and never will: whoever asked for them should know,
+    /// once. A watch says so itself, when it is given up.
+    fn warn_of_no_service(&self, target: &Target) {
+        if self.mode == HealthMode::Check && target.is_first_without_service() {
+            let (upstream, member) = (self.prober.upstream(), &*target.name);
+            tracing::warn!(
+                target: "evenkeel", upstream, member, "no health service; it counts as healthy"
+            );
+        }
     }
 
     fn channel(&self, target: &Target, life: Life, keep: Keep) -> Option<(u64, ProbeChannel)> {
@@ -120,21 +137,32 @@ impl Shared {
         Some((number, channel))
     }
 
-    fn publish(&self, target: &Target, life: Life, event: Event) -> Result<(), CallbackFailed> {
+    fn publish(
+        &self,
+        target: &Target,
+        life: Life,
+        event: Event,
+        why: &str,
+    ) -> Result<(), CallbackFailed> {
         if let Some(greeting) = &self.greeting
             && event.answer().is_healthy(&self.policy)
         {
             greeting(&target.name);
         }
-        let told = target.publish(life, event, &self.policy, |healthy| {
-            tracing::info!(target: "evenkeel", upstream = &*target.name, healthy, "health");
+        let told = target.publish(life, event, why, &self.policy, |healthy| {
+            let (upstream, member) = (self.prober.upstream(), &*target.name);
+            tracing::info!(
+                target: "evenkeel", upstream, member, healthy, reason = why, "health"
+            );
             self.tell_of_change();
-            self.callback.tell(&target.name, healthy)
+            self.callback.tell(upstream, &target.name, healthy)
         });
         target.reschedule();
         told.unwrap_or(Ok(()))
     }
 }
+
+const NO_CHANNEL: &str = "no channel could be made";
 
 /// What becomes of a channel that was opened for a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenkeel_tokio::core::{Answer, Clock, Deadline, Health, HealthChange, HealthPolicy};
 use evenkeel_tokio::core::{HealthWatch, Instant};
 use evenkeel_tokio::{TokioClock, fresh_seed, until};
+use portable_atomic::{AtomicBool, Ordering};
 use tokio::sync::Notify;
 
 use super::builder::HealthMode;
@@ -20,6 +21,8 @@ pub(super) struct Target {
     telling: Mutex<()>,
     /// A check out of turn has moved the schedule.
     moved: Notify,
+    /// It was told that there is no health service.
+    without_service: AtomicBool,
 }
 
 struct State {
@@ -71,6 +74,7 @@ impl Target {
             state: Mutex::new(state),
             telling: Mutex::default(),
             moved: Notify::new(),
+            without_service: AtomicBool::new(false),
         }
     }
 
@@ -115,18 +119,32 @@ impl Target {
         drop(channel);
     }
 
-    /// Books `event`, and has `tell` told if that moved the verdict.
+    /// Books `event`, which came about for the reason `why`, and has `tell` told if that moved the
+    /// verdict.
     pub(super) fn publish<R>(
         &self,
         life: Life,
         event: Event,
+        why: &str,
         policy: &HealthPolicy,
         tell: impl FnOnce(bool) -> R,
     ) -> Option<R> {
         let _in_order = locked(&self.telling);
-        let change = self.state().record(life, event, policy)?;
+        let mut state = self.state();
+        let is_this_life = state.life == life;
+        let change = state.record(life, event, policy);
+        drop(state);
+        if is_this_life && !event.answer().is_healthy(policy) {
+            self.flag.explain(why);
+        }
+        let change = change?;
         self.flag.set(Some(change.is_healthy()));
         Some(tell(change.is_healthy()))
+    }
+
+    /// Whether nobody has asked this before.
+    pub(super) fn is_first_without_service(&self) -> bool {
+        !self.without_service.swap(true, Ordering::Relaxed)
     }
 
     /// Whether its watch will not be opened again.

@@ -157,7 +157,7 @@ impl FactoryBuilder {
 }
 
 /// A name that is none of a factory's upstreams.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct UnknownUpstream {
     /// The name.
@@ -169,6 +169,13 @@ pub struct UnknownUpstream {
 impl fmt::Display for UnknownUpstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no upstream is called {:?}: there are {}", self.upstream, self.known.join(", "))
+    }
+}
+
+/// As it is displayed: a `main` that returns it prints this.
+impl fmt::Debug for UnknownUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

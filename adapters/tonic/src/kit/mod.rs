@@ -187,9 +187,10 @@ impl KitBuilder {
             return Ok(Kit { service, pool, checker: None });
         };
         let dialling = pool.dialling()?;
+        let whose = name.clone();
         let (service, pool) = calls.target(name).build_over(pool.health_checked())?;
         let channels = guard::channels(Arc::downgrade(&pool), dialling);
-        let checker = configure(HealthChecker::builder(channels));
+        let checker = configure(HealthChecker::builder(channels).upstream(&whose));
         let checker = checker.greeting(guard::greeting(Arc::downgrade(&pool))).build();
         pool.attach(Box::new(Guard::new(&pool, &checker)));
         Ok(Kit { service, pool, checker: Some(checker) })

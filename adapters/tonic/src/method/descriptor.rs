@@ -46,7 +46,7 @@ impl MethodTable {
 }
 
 /// Why bytes were refused as a `FileDescriptorSet`.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DescriptorError {
     /// There is no file in it: the bytes are empty, or another message than a `FileDescriptorSet`.
@@ -75,6 +75,15 @@ impl fmt::Display for DescriptorError {
                  protobuf identifiers",
             ),
         }
+    }
+}
+
+/// As it is displayed, and with what the bytes were refused for: a `main` that returns it prints
+/// this.
+impl fmt::Debug for DescriptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        if let Self::Malformed(decode) = self { write!(f, ": {decode}") } else { Ok(()) }
     }
 }
 

@@ -97,8 +97,9 @@ pub(super) fn retry(span: &Span, wait: Micros, because: Because, attempts: u16) 
         Because::Pushback => "pushback",
         Because::Transparent => "transparent",
     };
-    let wait = wait.as_duration().as_secs_f64();
-    tracing::info!(target: "evenkeel", parent: span, attempts, because, wait, "retry");
+    // With its unit: 103.604ms.
+    let wait = wait.as_duration();
+    tracing::info!(target: "evenkeel", parent: span, attempts, because, ?wait, "retry");
 }
 
 /// The event of a further attempt that was not made.

@@ -28,7 +28,7 @@ pub(super) struct Names {
     /// What gRPC (A72) calls a call, and an attempt.
     pub(super) sent: Box<str>,
     pub(super) attempt: Box<str>,
-    /// Who is called, where that is one and has a name.
+    /// Who is called, where that has a name: of a kit its own, which stands for all members.
     pub(super) address: Option<Arc<str>>,
 }
 
@@ -42,7 +42,7 @@ impl View {
     ) -> Option<Arc<Self>> {
         let observing = settings.observing.as_ref()?;
         let method = path.strip_prefix('/').unwrap_or(path);
-        let named = Some(&settings.target).filter(|name| !settings.pooled && !name.is_empty());
+        let named = Some(&settings.target).filter(|name| !name.is_empty());
         let names = Names {
             method: method.into(),
             sent: format!("Sent.{method}").into(),

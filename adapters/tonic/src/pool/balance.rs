@@ -22,6 +22,8 @@ pub(crate) struct Balance {
     outliers: OutlierPolicy,
     /// Whether only members are used of which a health check speaks well.
     checked: bool,
+    /// Whose members they are, for the log.
+    upstream: Arc<str>,
     state: Mutex<State>,
 }
 
@@ -37,7 +39,12 @@ struct State {
 }
 
 impl Balance {
-    pub(super) fn new(strategy: Strategy, outliers: OutlierPolicy, checked: bool) -> Self {
+    pub(super) fn new(
+        strategy: Strategy,
+        outliers: OutlierPolicy,
+        checked: bool,
+        upstream: Arc<str>,
+    ) -> Self {
         let state = State {
             balancer: Balancer::new(strategy),
             rng: SmallRng::seeded(fresh_seed()),
@@ -45,7 +52,7 @@ impl Balance {
             sweep: None,
             looked_at: Instant::ZERO,
         };
-        Self { outliers, checked, state: Mutex::new(state) }
+        Self { outliers, checked, upstream, state: Mutex::new(state) }
     }
 
     /// Chooses a member for the next attempt and asks it for leave.
@@ -72,7 +79,7 @@ impl Balance {
             match picked {
                 Ok(granted) => {
                     drop(state);
-                    tell(list, &changes);
+                    self.tell(list, &changes);
                     return Ok(granted);
                 }
                 Err(Refusal::CircuitOpen { retry_at }) => refusal = sooner(refusal, retry_at),
@@ -80,7 +87,7 @@ impl Balance {
             }
         }
         drop(state);
-        tell(list, &changes);
+        self.tell(list, &changes);
         if matches!(refusal, Refusal::NoTarget) {
             self.doubt(list);
         }
@@ -97,8 +104,9 @@ impl Balance {
         let change = held.and_then(|held| held.record(now, report, &self.outliers));
         drop(state);
         if change.is_some() {
-            let (member, code) = (&*member.name, report.outcome.code);
-            tracing::info!(target: "evenkeel", member, ?code, "quarantined");
+            let (upstream, member) = (&*self.upstream, &*member.name);
+            let code = report.outcome.code;
+            tracing::info!(target: "evenkeel", upstream, member, ?code, "quarantined");
         }
     }
 
@@ -114,6 +122,16 @@ impl Balance {
     /// Whether a health check lets `member` be used.
     pub(crate) fn may_use<S>(&self, member: &Member<S>) -> bool {
         !self.checked || member.verdict() == Verdict::Healthy
+    }
+
+    fn tell<S>(&self, list: &List<S>, changes: &[(Target, OutlierChange)]) {
+        for (target, change) in changes {
+            let Some(member) = list.get(*target) else { continue };
+            let (upstream, member) = (&*self.upstream, &*member.name);
+            tracing::info!(
+                target: "evenkeel", upstream, member, ?change, "compared with the other members",
+            );
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -255,13 +273,5 @@ fn sooner(refusal: Refusal, other: Instant) -> Refusal {
     match refusal {
         Refusal::CircuitOpen { retry_at } if retry_at <= other => refusal,
         Refusal::CircuitOpen { .. } | Refusal::NoTarget => Refusal::CircuitOpen { retry_at: other },
-    }
-}
-
-fn tell<S>(list: &List<S>, changes: &[(Target, OutlierChange)]) {
-    for (target, change) in changes {
-        let Some(member) = list.get(*target) else { continue };
-        let member = &*member.name;
-        tracing::info!(target: "evenkeel", member, ?change, "compared with the other members");
     }
 }

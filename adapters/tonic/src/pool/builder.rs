@@ -25,6 +25,7 @@ use super::{List, Pool};
 use crate::BuildError;
 use crate::error::BoxError;
 use crate::observe::Subchannel;
+use crate::settings::Settings;
 use crate::target::{InvalidTarget, TargetName};
 
 /// Describes the members of a client, for [`Builder::build_pool`](crate::Builder::build_pool).
@@ -213,14 +214,15 @@ impl<S> PoolBuilder<S> {
     /// table of `room`, and whose connections `counts` is told of.
     pub(crate) fn build(
         self,
-        methods: usize,
-        room: usize,
+        settings: &Settings,
         counts: Option<Arc<Subchannel>>,
     ) -> Result<Arc<Pool<S>>, BuildError>
     where
         S: Clone + Send + 'static,
     {
         self.check()?;
+        let methods = settings.methods.methods().len();
+        let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
         let Self { targets, discovery, strategy, weights, outliers, checked, resolver, origin } =
             self;
         let mut directory = origin.directory(&targets)?;
@@ -234,7 +236,7 @@ impl<S> PoolBuilder<S> {
         let list = List { slots: Box::new([]), unresolved: Box::new([]), settled: false };
         let pool = Arc::new_cyclic(|me| Pool {
             me: me.clone(),
-            balance: Balance::new(strategy, outliers, checked),
+            balance: Balance::new(strategy, outliers, checked, Arc::clone(&settings.target)),
             list: RwLock::new(Arc::new(list)),
             directory: Mutex::new(directory),
             discovery: Mutex::new(discovery.map(Discovery::Waiting)),

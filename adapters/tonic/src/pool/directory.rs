@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::line::Line;
 use super::lookup::{self, Name};
-use super::member::{List, Member, Parts};
+use super::member::{List, Member, Parts, Unresolved};
 use super::place::Place;
 use super::resolve::{Resolve, SystemResolver};
 use super::task::Task;
@@ -65,6 +65,8 @@ struct Lookup {
     port: u16,
     nudge: Arc<Notify>,
     answered: bool,
+    /// Why the last one failed.
+    why: Option<Arc<str>>,
     task: Option<Task>,
 }
 
@@ -124,14 +126,15 @@ impl<S> Directory<S> {
         self.keepers = room.checked_div(methods).unwrap_or(0);
     }
 
-    /// The addresses of a name that was asked for; `None` if they could not be found.
-    pub(super) fn answer(&mut self, target: &TargetName, addresses: Option<&[SocketAddr]>) {
+    /// The addresses of a name that was asked for, or why they could not be found.
+    pub(super) fn answer(&mut self, target: &TargetName, addresses: Result<&[SocketAddr], &str>) {
         let is_it = |source: &&mut Source| source.target.as_ref() == Some(target);
         let Some(source) = self.sources.iter_mut().find(is_it) else { return };
         if let Some(lookup) = &mut source.lookup {
             lookup.answered = true;
+            lookup.why = addresses.err().map(Arc::from);
         }
-        if let Some(addresses) = addresses {
+        if let Ok(addresses) = addresses {
             source.places = addresses.iter().map(|at| Place::at(target, *at)).collect();
         }
     }
@@ -185,8 +188,8 @@ impl<S> Directory<S> {
         let line = match (self.lines)(&place) {
             Ok(line) => line,
             Err(error) => {
-                let place = &*place.name;
-                tracing::warn!(target: "evenkeel", place, %error, "a target cannot be dialled");
+                let member = &*place.name;
+                tracing::warn!(target: "evenkeel", member, %error, "a target cannot be dialled");
                 return;
             }
         };
@@ -210,7 +213,7 @@ impl<S> Directory<S> {
         let without = self.sources.iter().filter(|source| source.places.is_empty());
         List {
             slots: self.slots.clone().into(),
-            unresolved: without.map(|source| Arc::clone(&source.name)).collect(),
+            unresolved: without.map(Source::unresolved).collect(),
             settled: self.told && lookups().all(|lookup| lookup.answered),
         }
     }
@@ -248,11 +251,17 @@ impl Source {
                 port: *port,
                 nudge: Arc::default(),
                 answered: false,
+                why: None,
                 task: None,
             }),
             _ => None,
         };
         Self { name: target.to_string().into(), target: Some(target), places, lookup }
+    }
+
+    fn unresolved(&self) -> Unresolved {
+        let why = self.lookup.as_ref().and_then(|lookup| lookup.why.clone());
+        Unresolved { name: Arc::clone(&self.name), why }
     }
 
     fn given(name: Arc<str>) -> Self {

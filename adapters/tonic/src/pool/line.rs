@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::cut::Cut;
 use super::task::{First, Task, first};
-use crate::connect::{Connectivity, State};
+use crate::connect::{Connectivity, DialError, State};
 use crate::observe::Subchannel;
 
 /// A channel, and what is known of it.
@@ -100,6 +100,12 @@ impl<S> Line<S> {
         let open = self.lock();
         let connectivity = open.as_ref().and_then(|open| open.made.connectivity.as_ref());
         connectivity.is_some_and(Connectivity::is_ready)
+    }
+
+    /// How its last dial failed, if it has no connection since.
+    pub(crate) fn last_failure(&self) -> Option<DialError> {
+        let open = self.lock();
+        open.as_ref()?.made.connectivity.as_ref()?.last_failure()
     }
 
     /// Somebody would have used it, were it not away, or it broke under a call: it is dialled when

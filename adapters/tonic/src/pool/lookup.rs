@@ -42,10 +42,10 @@ pub(super) async fn keep<S: Clone + Send + 'static>(pool: Weak<Pool<S>>, name: N
                 tracing::warn!(
                     target: "evenkeel",
                     name = %name.target,
-                    why,
+                    why = &*why,
                     "a name could not be looked up; what was known of it stays",
                 );
-                pool.not_resolved(&name.target);
+                pool.not_resolved(&name.target, &why);
                 true
             }
         };

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 
 use super::line::Line;
 use super::place::Place;
+use crate::error::innermost;
 use crate::health::HealthFlag;
 
 /// One place attempts go to.
@@ -99,6 +100,13 @@ impl<S> Member<S> {
         }
     }
 
+    /// What was last heard against it: by a health check, or by who dialled it.
+    fn last_heard(&self) -> Option<String> {
+        let unwell = self.flag.get().filter(|flag| flag.is_healthy() == Some(false));
+        let why = unwell.and_then(HealthFlag::why).map(|why| why.to_string());
+        why.or_else(|| self.line.last_failure().map(|failed| innermost(&failed)))
+    }
+
     /// Whether this changes anything.
     pub(super) fn judge(&self, healthy: bool) -> bool {
         let verdict = Verdict::of(healthy);
@@ -142,9 +150,17 @@ pub(crate) struct List<S> {
     /// By number; a number whose member was removed is free until another gets it.
     pub(crate) slots: Box<[Option<Arc<Member<S>>>]>,
     /// Targets of which no address is known.
-    pub(crate) unresolved: Box<[Arc<str>]>,
+    pub(crate) unresolved: Box<[Unresolved]>,
     /// Whether every name and every list was looked up at least once.
     pub(crate) settled: bool,
+}
+
+/// A target of which no address is known.
+#[derive(Clone)]
+pub(crate) struct Unresolved {
+    pub(super) name: Arc<str>,
+    /// Why its last lookup failed.
+    pub(super) why: Option<Arc<str>>,
 }
 
 impl<S> List<S> {
@@ -156,9 +172,12 @@ impl<S> List<S> {
         self.slots.get(usize::from(target.number()))?.as_ref()
     }
 
-    /// Every member, and every target that has none.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let members = self.members().map(|member| &member.name);
-        members.chain(&self.unresolved).map(ToString::to_string).collect()
+    /// Every member, and every target that has none, each with what was last heard against it.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (String, Option<String>)> {
+        let members = self.members().map(|member| (member.name.to_string(), member.last_heard()));
+        let unresolved = self.unresolved.iter();
+        let unresolved = unresolved
+            .map(|target| (target.name.to_string(), target.why.as_deref().map(str::to_owned)));
+        members.chain(unresolved)
     }
 }

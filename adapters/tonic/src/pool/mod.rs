@@ -225,11 +225,11 @@ impl<S: Clone + Send + 'static> Pool<S> {
     }
 
     fn resolved(&self, target: &TargetName, addresses: &[SocketAddr]) {
-        self.update(|directory| directory.answer(target, Some(addresses)));
+        self.update(|directory| directory.answer(target, Ok(addresses)));
     }
 
-    fn not_resolved(&self, target: &TargetName) {
-        self.update(|directory| directory.answer(target, None));
+    fn not_resolved(&self, target: &TargetName, why: &str) {
+        self.update(|directory| directory.answer(target, Err(why)));
     }
 
     fn update(&self, change: impl FnOnce(&mut Directory<S>)) {

@@ -18,6 +18,7 @@ use crate::settings::{KeyRef, Method, Settings};
 mod pooled;
 mod route;
 mod telling;
+mod unready;
 
 pub(crate) use route::Route;
 
@@ -130,14 +131,6 @@ impl<S> MethodUpstream<S> {
     /// Whether the last attempt that was asked for found nobody at all.
     pub(crate) const fn found_nobody(&self) -> bool {
         matches!(&self.way, Way::Pool(pooled) if pooled.found_nobody())
-    }
-
-    /// Who could have been asked.
-    pub(crate) fn targets(&self) -> Vec<String> {
-        match &self.way {
-            Way::One { .. } => vec![self.settings.target.to_string()],
-            Way::Pool(pooled) => pooled.pool().list().names(),
-        }
     }
 
     /// Whether a member has an attempt under way.

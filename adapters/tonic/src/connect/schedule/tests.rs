@@ -237,6 +237,23 @@ fn one_dial_at_a_time() {
     assert!(matches!(schedule.ask(at(1)), Ask::Join));
 }
 
+/// Whoever waits asks while the next dial is under way, as often as not.
+#[test]
+fn the_last_failure_is_known_until_there_is_a_connection() {
+    let mut schedule = plain(1);
+    assert!(schedule.last_failure().is_none());
+    let first = schedule.begin(at(0)).unwrap();
+    schedule.failed(at(1), first, DialError::Abandoned);
+    let next = schedule.begin(pause_end(&schedule)).unwrap();
+    assert!(matches!(schedule.last_failure(), Some(DialError::Abandoned)));
+    schedule.connected(at(9_000), next);
+    assert!(schedule.last_failure().is_none());
+    schedule.lost(at(9_001), next);
+    assert!(matches!(schedule.last_failure(), Some(DialError::LostEarly { .. })));
+    schedule.reached();
+    assert!(schedule.last_failure().is_none(), "it says nothing any more");
+}
+
 #[test]
 fn a_refusal_says_when_and_why() {
     let mut schedule = plain(1);
@@ -246,10 +263,8 @@ fn a_refusal_says_when_and_why() {
     let end = pause_end(&schedule);
     let Ask::Refused(refusal) = schedule.ask(at(5_100)) else { panic!("{schedule:?}") };
     assert_eq!(refusal.retry_at(), end);
-    assert_eq!(
-        refusal.to_string(),
-        format!("not connected, next dial in {}", end.since(at(5_100)))
-    );
+    assert_eq!(refusal.retry_after(), end.since(at(5_100)).as_duration());
+    assert_eq!(refusal.to_string(), format!("not connected, next try in {}", end.since(at(5_100))));
     assert_eq!(refusal.cause().to_string(), "no connection within 5.00s");
 }
 
