@@ -69,8 +69,9 @@ async fn local() -> Vec<Row> {
         Row::new(
             "CircuitOpen",
             said::<CircuitOpen>(&open),
-            "nothing was sent. `retry_after` says when to come back, `last` what the server \
-             said before; look at the server, not at the breaker",
+            "the next attempt was not sent, and with `attempts` 0 nothing was. `retry_after` says \
+             when to come back, `last` what the server said before; look at the server, not at \
+             the breaker",
         ),
         Row::new(
             "DeadlinePassed",

@@ -19,7 +19,8 @@ pub struct BreakerKey {
     pub method: Arc<str>,
 }
 
-/// Our breaker refused an attempt: nothing was sent. The status is `UNAVAILABLE`.
+/// Our breaker refused an attempt, which was not sent; earlier ones of the call may have been. The
+/// status is `UNAVAILABLE`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CircuitOpen {
