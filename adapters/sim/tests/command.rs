@@ -119,7 +119,7 @@ fn every_problem_names_its_file_and_its_line() {
 #[test]
 fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     let scenario = file("check.toml", SMALL);
-    let check = |policy| {
+    let check = |policy: &str| {
         let more = ["--scenario", &scenario, "--seeds", "1"];
         evenkeel(&[&["check", policy][..], &more[..]].concat(), 0).0
     };
@@ -127,8 +127,10 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     assert!(text.contains("  warning: ") && text.contains("10000 clients:"), "{text}");
     assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
     assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
-    let text = check("breaker-only");
+    let careful = "[timeout]\n[retry]\nidempotent_methods = [\"Get*\"]\n[throttle]\n";
+    let text = check(&file("careful.toml", careful));
     assert!(text.contains("\n  no warnings\n"), "{text}");
+    let text = check("breaker-only");
     assert!(text.contains("each with a breaker of its own") && text.contains("10000 c"), "{text}");
     let text = check("naive");
     assert!(text.contains("as many from more clients are the same"), "{text}");
