@@ -55,7 +55,7 @@ async fn names_without_end_cost_no_more_than_some_thousands() {
 
 /// The same with as many as anybody sends.
 #[tokio::test(start_paused = true)]
-#[ignore = "takes a minute, or two; a part of tests/deep"]
+#[ignore = "a minute or two, even if optimised: `tests/deep flood` runs it"]
 async fn a_million_names_cost_no_more_than_some_thousands() {
     each_once(1_000_000).await;
 }
