@@ -51,6 +51,7 @@ mod table;
 mod throttle;
 mod time;
 mod window;
+mod words;
 
 pub use backoff::{Backoff, Growth, Jitter};
 pub use balance::{Balancer, Members, Strategy, WEIGHT_ONE, check_weights};
