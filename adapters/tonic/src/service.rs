@@ -13,6 +13,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
+use crate::below::Below;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
@@ -224,7 +225,7 @@ impl<S> Resilient<S> {
         }
     }
 
-    fn start<B>(
+    fn start(
         &self,
         route: Route<S>,
         method: Arc<Method>,
@@ -233,11 +234,7 @@ impl<S> Resilient<S> {
         seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
-        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
+        S: Below,
     {
         let Admitted { deadline, waits, retries } = admitted;
         if let Route::Pool(pool) = &route {
