@@ -7,7 +7,6 @@ use evenkeel_tokio::{Driven, TokioClock};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
-use tower_service::Service;
 
 use super::flights::{Flights, HedgedFlow, Landed, Landing};
 use crate::attempt::Ended;
