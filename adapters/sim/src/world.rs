@@ -6,7 +6,7 @@
 use evenkeel_core::Outcome;
 
 use crate::agenda::Agenda;
-use crate::calls::Calls;
+use crate::calls::{Calls, client_index};
 use crate::clients::Clients;
 use crate::record::Run;
 use crate::rehearsal::Stage;
@@ -99,6 +99,35 @@ impl<'a> World<'a> {
                 }
             }
         }
+    }
+
+    /// The next event and its time.
+    ///
+    /// What a large fleet needs lies in memory, not in the cache, so that most of an event's time
+    /// would be spent waiting for it. The agenda knows what is coming: all of that is fetched at once.
+    pub(crate) fn next(&mut self) -> Option<(u64, Event)> {
+        if cfg!(target_family = "wasm") {
+            return self.agenda.pop(); // The page's fleets are small, and so its engine shall be.
+        }
+        let Self { agenda, calls, clients, server, transit, scenario, .. } = self;
+        let fleet = &scenario.fleet;
+        agenda.pop_showing(|event| match event {
+            Event::Think(client) => {
+                clients.fetch(client_index(fleet.clients, client, fleet.layers));
+            }
+            Event::Wake(slot) => calls.fetch(slot),
+            Event::Done(worker) => {
+                if let Some(job) = server.job_of(worker) {
+                    calls.fetch(job.slot);
+                    clients.fetch(job.client as usize);
+                }
+            }
+            Event::Deliver(place) => match transit[place as usize] {
+                Message::Request(job) => clients.fetch(job.client as usize),
+                Message::Reply { slot, .. } => calls.fetch(slot),
+            },
+            _ => {}
+        })
     }
 
     pub(crate) fn happen(&mut self, event: Event) {
