@@ -5,13 +5,14 @@
 //! the same, 1 and it doubles when they double.
 
 use core::hint::black_box;
+use core::time::Duration;
 
 use evenkeel_std::{SharedTable, StdClock};
 use evenkeel_tonic::core::{Clock, RetryPolicy};
 use evenkeel_tonic::{Pool, Resilient};
 use tokio::task::LocalSet;
 
-use crate::calls::{self, Channel, block_on, full, over, request};
+use crate::calls::{self, Channel, NONE, block_on, full, over, request};
 use crate::case::Case;
 use crate::pb::METHODS;
 use crate::pb::lab_client::LabClient;
@@ -35,7 +36,7 @@ pub(crate) fn print() {
         (sent("ours", over(Stub::unary(), full), kib), Some(sent("raw", Stub::unary(), kib)))
     });
     rows("attempts", &[1, 2, 3, 4], |attempts| {
-        let by_hand = calls::by_hand("raw", Stub::every(attempts));
+        let by_hand = calls::by_hand("raw", Stub::every(attempts), attempts);
         (retried(attempts), Some(by_hand))
     });
     rows("items of a stream", &[1_000, 10_000, 100_000, 1_000_000], |items| {
@@ -80,13 +81,18 @@ fn nanos(ours: &Case, raw: Option<&Case>) -> (f64, Option<f64>) {
 }
 
 /// So many tasks that call one after the other, as many times together.
-pub(crate) fn crowd<S: Channel>(client: &LabClient<S>, callers: u64, times: u64) -> LocalSet {
+pub(crate) fn crowd<S: Channel>(
+    client: &LabClient<S>,
+    timeout: Option<Duration>,
+    callers: u64,
+    times: u64,
+) -> LocalSet {
     let crowd = LocalSet::new();
     for _ in 0..callers {
         let mut client = client.clone();
         crowd.spawn_local(async move {
             for _ in 0..times.div_ceil(callers) {
-                client.echo(request(None)).await.expect("the other end answers");
+                client.echo(request(timeout)).await.expect("the other end answers");
             }
         });
     }
@@ -95,7 +101,7 @@ pub(crate) fn crowd<S: Channel>(client: &LabClient<S>, callers: u64, times: u64)
 
 fn crowded(name: &'static str, channel: impl Channel, callers: u64) -> Case {
     let client = LabClient::new(channel);
-    Case::new(name, move |times| block_on(crowd(&client, callers, times)))
+    Case::new(name, move |times| block_on(crowd(&client, NONE, callers, times)))
 }
 
 fn lookups(methods: u64) -> Case {
