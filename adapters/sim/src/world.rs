@@ -13,6 +13,7 @@ use crate::rehearsal::Stage;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
 use crate::tally::Tally;
+use crate::transit::{Message, Transit};
 use crate::{Chance, Policy};
 
 /// What can happen. Eight bytes: with its time sixteen, and there are millions.
@@ -54,15 +55,7 @@ pub(crate) struct World<'a> {
     pub(crate) tally: Tally,
     /// A script in place of the server, if there is one.
     pub(crate) stage: Option<Stage<'a>>,
-    transit: Vec<Message>,
-    transit_free: Vec<u32>,
-}
-
-/// On the wire.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Message {
-    Reply { slot: u32, token: u32, outcome: Outcome },
-    Request(Job),
+    transit: Transit,
 }
 
 impl<'a> World<'a> {
@@ -79,8 +72,7 @@ impl<'a> World<'a> {
             server: Server::new(scenario.server, scenario.fault, fleet.clients),
             tally: Tally::new(scenario.end.as_micros()),
             stage: None,
-            transit: Vec::new(),
-            transit_free: Vec::new(),
+            transit: Transit::default(),
         }
     }
 
@@ -122,7 +114,7 @@ impl<'a> World<'a> {
                     clients.fetch(job.client as usize);
                 }
             }
-            Event::Deliver(place) => match transit[place as usize] {
+            Event::Deliver(place) => match transit.at(place) {
                 Message::Request(job) => clients.fetch(job.client as usize),
                 Message::Reply { slot, .. } => calls.fetch(slot),
             },
@@ -215,22 +207,12 @@ impl<'a> World<'a> {
 
     /// Has `message` delivered at `at`.
     pub(crate) fn post_until(&mut self, at: u64, message: Message) {
-        let place = match self.transit_free.pop() {
-            Some(place) => {
-                self.transit[place as usize] = message;
-                place
-            }
-            None => {
-                self.transit.push(message);
-                (self.transit.len() - 1) as u32
-            }
-        };
+        let place = self.transit.put(message);
         self.agenda.push(at, Event::Deliver(place));
     }
 
     fn deliver(&mut self, place: u32) {
-        self.transit_free.push(place);
-        match self.transit[place as usize] {
+        match self.transit.take(place) {
             Message::Request(job) => self.arrive(job),
             Message::Reply { slot, token, outcome } => self.hear(slot, token, outcome),
         }
