@@ -24,22 +24,25 @@ pub(crate) fn print() {
         "{:<34} {:>9} {:>10} {:>7} {:>7}",
         "ns for one, by how many", "", "ns", "raw", "slope"
     );
-    rows("callers", &[1, 4, 16, 64, 256, 1_024], |callers| {
+    let often = |_| TIMES;
+    rows("callers", &[1, 4, 16, 64, 256, 1_024], often, |callers| {
         let ours = crowded("ours", over(Stub::waited_for(), full), callers);
         (ours, Some(crowded("raw", Stub::waited_for(), callers)))
     });
-    rows("methods of one table", &[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000], |methods| {
-        (lookups(methods), None)
-    });
-    rows("targets", &[1, 10, 100, 1_000], |targets| (picked(targets), None));
-    rows("KiB of the message", &[0, 1, 16, 64, 256, 1_024, 4_096], |kib| {
+    let methods = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+    rows("methods of one table", &methods, often, |methods| (lookups(methods), None));
+    rows("targets", &[1, 10, 100, 1_000], often, |targets| (picked(targets), None));
+    // Large ones need no repetition to be told from the clock, and minutes of it.
+    let less = |kib| TIMES / (1 + kib / 64);
+    rows("KiB of the message", &[0, 1, 16, 64, 256, 1_024, 4_096], less, |kib| {
         (sent("ours", over(Stub::unary(), full), kib), Some(sent("raw", Stub::unary(), kib)))
     });
-    rows("attempts", &[1, 2, 3, 4], |attempts| {
+    rows("attempts", &[1, 2, 3, 4], often, |attempts| {
         let by_hand = calls::by_hand("raw", Stub::every(attempts), attempts);
         (retried(attempts), Some(by_hand))
     });
-    rows("items of a stream", &[1_000, 10_000, 100_000, 1_000_000], |items| {
+    let whole = |items: u64| items.max(TIMES);
+    rows("items of a stream", &[1_000, 10_000, 100_000, 1_000_000], whole, |items| {
         let ours = calls::streaming("ours", |items| over(Stub::streaming(items), full), None);
         (
             items_of(ours, items),
@@ -48,13 +51,19 @@ pub(crate) fn print() {
     });
 }
 
-/// One line for each number; `of` gives our case for it, and the same of raw tonic if there is one.
-/// What is measured of attempts and KiB is one call, of all else one of them.
-fn rows(what: &str, numbers: &[u64], of: impl Fn(u64) -> (Case, Option<Case>)) {
+/// One line for each number; `times` says how often it is done, and `of` gives our case for it, and
+/// the same of raw tonic if there is one. What is measured of attempts and KiB is one call, of all
+/// else one of them.
+fn rows(
+    what: &str,
+    numbers: &[u64],
+    times: impl Fn(u64) -> u64,
+    of: impl Fn(u64) -> (Case, Option<Case>),
+) {
     let mut last: Option<(u64, f64)> = None;
     for &number in numbers {
         let (ours, raw) = of(number);
-        let (ours, raw) = nanos(&ours, raw.as_ref());
+        let (ours, raw) = nanos(times(number), &ours, raw.as_ref());
         let slope = last
             .filter(|(number, _)| *number > 0)
             .map(|(before, nanos)| (ours / nanos).ln() / (number as f64 / before as f64).ln());
@@ -69,12 +78,12 @@ fn rows(what: &str, numbers: &[u64], of: impl Fn(u64) -> (Case, Option<Case>)) {
 }
 
 /// Nanoseconds for one time: the shortest of several rounds, with both in each.
-fn nanos(ours: &Case, raw: Option<&Case>) -> (f64, Option<f64>) {
+fn nanos(times: u64, ours: &Case, raw: Option<&Case>) -> (f64, Option<f64>) {
     let mut shortest = [f64::INFINITY; 2];
     for _ in 0..ROUNDS {
         for (case, shortest) in [Some(ours), raw].into_iter().zip(&mut shortest) {
             let Some(case) = case else { continue };
-            *shortest = shortest.min(time(case, TIMES).as_micros() as f64 * 1_000.0 / TIMES as f64);
+            *shortest = shortest.min(time(case, times).as_micros() as f64 * 1_000.0 / times as f64);
         }
     }
     (shortest[0], raw.map(|_| shortest[1]))
@@ -149,5 +158,5 @@ fn items_of(stream: Case, items: u64) -> Case {
     Case::new("items", move |times| (0..times.div_ceil(items)).for_each(|_| stream.run(items)))
 }
 
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 5;
 const TIMES: u64 = 2_000;
