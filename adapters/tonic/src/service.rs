@@ -190,7 +190,7 @@ impl<S> Resilient<S> {
         if deadline.is_over(now) {
             // Zero is not none: nothing is sent.
             let method = Arc::clone(&method.path);
-            return Err(DeadlinePassed { method, attempts: 0, last: None, nobody: None }.into());
+            return Err(DeadlinePassed::before_any_attempt(method).into());
         }
         let deadline = match self.settings.budget_reserve {
             Some(reserve) => budgeted(now, &method.path, deadline, reserve)?,
