@@ -131,7 +131,7 @@ show() {
 follow() {
     local title=$1
     shift
-    if "$@" 2>&1 | sed 's/^/   /'; then
+    if "$@" 2>&1 | tee "$log" | sed 's/^/   /'; then
         report ok "$title"
     else
         report FAILED "$title"
@@ -139,7 +139,7 @@ follow() {
     fi
 }
 
-# Runs `cargo test` and counts its tests; shows what it printed if one fails.
+# Runs `cargo test` and counts its tests; fails, and shows what it printed, if one fails.
 tests() {
     local title=$1 status=0 counts good bad
     shift
@@ -160,6 +160,7 @@ tests() {
     else
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
         grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
+        return 1
     fi
 }
 
