@@ -22,6 +22,10 @@ run_parts() {
     shift
     parts=("$@")
     for part in "${parts[@]}"; do
+        if [[ $part == -h || $part == --help ]]; then
+            usage "$all"
+            exit
+        fi
         if ! [[ " $all " == *" $part "* ]]; then
             echo "no part is called $part; there are: $all" >&2
             exit 2
@@ -42,6 +46,13 @@ run_parts() {
     tell_broken
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
+}
+
+# What stands at the head of the script that sourced this, and the names of its parts.
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$root/tests/${0##*/}" | sed '/^shellcheck /d'
+    printf '\nThe parts:\n'
+    fold -s -w 76 <<<"$1" | sed 's/^/  /'
 }
 
 run_part() {

@@ -7,6 +7,7 @@
 use core::time::Duration;
 
 use crate::num::widen16;
+use crate::words::NextTry;
 use crate::{
     Backoff, CodeSet, Deadline, Growth, Instant, Invalid, Micros, Outcome, Pushback, Random,
 };
@@ -275,7 +276,9 @@ impl core::fmt::Display for StopReason {
         f.write_str(match self {
             Self::AttemptsUsedUp => "all attempts were used up",
             Self::Cancelled => "the caller went away",
-            Self::CircuitOpen { .. } => "the circuit breaker is open",
+            Self::CircuitOpen { retry_at } => {
+                return write!(f, "the circuit breaker is open, {}", NextTry(*retry_at));
+            }
             Self::DeadlinePassed => "the deadline has passed",
             Self::DeadlineWouldPass => "the wait before a retry would have reached the deadline",
             Self::HintTooLong { hint } => {

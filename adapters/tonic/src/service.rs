@@ -13,6 +13,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
+use crate::below::Below;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
@@ -190,7 +191,7 @@ impl<S> Resilient<S> {
         if deadline.is_over(now) {
             // Zero is not none: nothing is sent.
             let method = Arc::clone(&method.path);
-            return Err(DeadlinePassed { method, attempts: 0, last: None, nobody: None }.into());
+            return Err(DeadlinePassed::before_any_attempt(method).into());
         }
         let deadline = match self.settings.budget_reserve {
             Some(reserve) => budgeted(now, &method.path, deadline, reserve)?,
@@ -224,7 +225,7 @@ impl<S> Resilient<S> {
         }
     }
 
-    fn start<B>(
+    fn start(
         &self,
         route: Route<S>,
         method: Arc<Method>,
@@ -233,11 +234,7 @@ impl<S> Resilient<S> {
         seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
-        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
+        S: Below,
     {
         let Admitted { deadline, waits, retries } = admitted;
         if let Route::Pool(pool) = &route {

@@ -26,9 +26,7 @@ pub use policy::CallPolicy;
 pub use upstream::{Keyed, Single, Upstream};
 
 use crate::retry::Stop;
-use crate::{
-    Code, Deadline, Growth, Instant, Outcome, Permit, Report, SmallRng, Target, Tried, Weight,
-};
+use crate::{Deadline, Growth, Instant, Outcome, Permit, Report, SmallRng, Target, Tried, Weight};
 
 /// One call: all attempts at one request.
 ///
@@ -217,11 +215,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let now = self.moved_on(now);
         let Some(slot) = self.slot_of(attempt.id()) else { return self.following(now, None) };
         let took = now.since(attempt.started());
-        if ROOMY && matches!(outcome.code, Code::Ok) && !self.is_too_late(now, slot) {
-            let report = Report { outcome, took, weight: Weight::Counts };
+        let report = Report { outcome, took, weight: Weight::Counts };
+        if ROOMY && report.is_success() && !self.is_too_late(now, slot) {
             return self.succeed(now, upstream, slot, report);
         }
-        let report = Report { outcome, took, weight: Weight::Counts };
         let because = self.settle(now, upstream, slot, report);
         self.following(now, because)
     }

@@ -51,7 +51,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if too_late {
             report.outcome = Outcome::new(Code::DeadlineExceeded);
         }
-        if self.repeats_at_once(&report.outcome) {
+        if self.spend_repetition(&report.outcome) {
             report.weight = Weight::Transparent;
         } else if too_late && self.short & short_mask(slot) != 0 {
             report.weight = Weight::CutShort;
@@ -66,10 +66,11 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.decide(now, upstream, &report)
     }
 
-    /// Whether it is certain that nothing was executed, and this is repeated without asking the
-    /// retry policy: never sent, at most three times in a row; refused, once per call.
+    /// Uses up one of the repetitions that need not ask the retry policy, because it is certain that
+    /// nothing was executed, and says whether there was one: never sent, at most three times in a
+    /// row; refused, once per call.
     #[inline(always)]
-    fn repeats_at_once(&mut self, outcome: &Outcome) -> bool {
+    fn spend_repetition(&mut self, outcome: &Outcome) -> bool {
         if matches!(outcome.code, Code::Ok) || self.has(NOT_REPLAYABLE) {
             return false;
         }
