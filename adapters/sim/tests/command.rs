@@ -163,6 +163,31 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
 }
 
 #[test]
+fn a_misspelt_preset_is_met_with_the_right_one_or_with_all() {
+    let scenario = file("presets.toml", SMALL);
+    for arguments in [
+        &["presets", "PRESET"][..],
+        &["presets", "PRESET", "--rust"],
+        &["check", "PRESET"],
+        &["explain", "PRESET"],
+        &["simulate", &scenario, "--policy", "PRESET"],
+        &["compare", "--scenario", &scenario, "naive", "PRESET"],
+    ] {
+        for (wrong, right) in [
+            ("stedy", "did you mean steady?"),
+            ("grpc_a6", "did you mean grpc-a6?"),
+            ("nonsense", "there are: steady, no-retry, naive, kit, "),
+        ] {
+            let arguments: Vec<&str> =
+                arguments.iter().map(|it| if *it == "PRESET" { wrong } else { it }).collect();
+            let (_, errors) = evenkeel(&arguments, 2);
+            let told = format!("there is no preset called \"{wrong}\"");
+            assert!(errors.contains(&told) && errors.contains(right), "{errors}");
+        }
+    }
+}
+
+#[test]
 fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     let scenario = file("check.toml", SMALL);
     let check = |policy: &str| {
