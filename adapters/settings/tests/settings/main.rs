@@ -8,6 +8,7 @@ mod members;
 mod names;
 mod policies;
 mod refused;
+mod renamed;
 mod spans;
 mod values;
 mod warnings;
