@@ -57,6 +57,13 @@ fn absurd_scenarios_are_refused_in_words() {
         ("clients.toml", "[fleet]\nclients = 0", "fleet.clients"),
         ("layers.toml", "[fleet]\nlayers = 9", "fleet.layers"),
         ("sigma.toml", "[server]\nsigma = 1.0", "belongs to law"),
+        ("slow.toml", "[server]\nservice = \"900h\"", "server.service: must be at most 30 days"),
+        ("cost.toml", "[server]\nreject_cost = \"900h\"", "longer than 30 days to answer"),
+        ("network.toml", "[server]\nnetwork = \"900h\"", "longer than 30 days to answer"),
+        ("start.toml", "[fault]\nstart = \"900h\"", "must begin and end within 30 days"),
+        ("length.toml", "[fault]\nlength = \"900h\"", "must begin and end within 30 days"),
+        ("setup.toml", "[fault]\nkind = \"restart\"\nsetup = \"900h\"", "at most 30 days"),
+        ("think.toml", "[fleet]\nthink = \"900h\"", "above zero"),
         ("toml.toml", "policy = = 3", "TOML parse error"),
     ] {
         let message = refusal(name, text);
