@@ -36,6 +36,10 @@ run_parts() {
     shift
     parts=("$@")
     for part in "${parts[@]}"; do
+        if [[ $part == -h || $part == --help ]]; then
+            usage "$all"
+            exit
+        fi
         if ! [[ " $all " == *" $part "* ]]; then
             echo "no part is called $part; there are: $all" >&2
             exit 2
@@ -56,6 +60,13 @@ run_parts() {
     tell_broken
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
+}
+
+# What stands at the head of the script that sourced this, and the names of its parts.
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$root/tests/${0##*/}" | sed '/^shellcheck /d'
+    printf '\nThe parts:\n'
+    fold -s -w 76 <<<"$1" | sed 's/^/  /'
 }
 
 run_part() {
@@ -134,7 +145,7 @@ show() {
 follow() {
     local title=$1
     shift
-    if "$@" 2>&1 | sed 's/^/   /'; then
+    if "$@" 2>&1 | tee "$log" | sed 's/^/   /'; then
         report ok "$title"
     else
         report FAILED "$title"
@@ -142,7 +153,7 @@ follow() {
     fi
 }
 
-# Runs `cargo test` and counts its tests; shows what it printed if one fails.
+# Runs `cargo test` and counts its tests; fails, and shows what it printed, if one fails.
 tests() {
     local title=$1 status=0 counts good bad
     shift
@@ -163,6 +174,7 @@ tests() {
     else
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
         grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
+        return 1
     fi
 }
 

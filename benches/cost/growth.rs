@@ -5,13 +5,14 @@
 //! the same, 1 and it doubles when they double.
 
 use core::hint::black_box;
+use core::time::Duration;
 
 use evenkeel_std::{SharedTable, StdClock};
 use evenkeel_tonic::core::{Clock, RetryPolicy};
 use evenkeel_tonic::{Pool, Resilient};
 use tokio::task::LocalSet;
 
-use crate::calls::{self, Channel, block_on, full, over, request};
+use crate::calls::{self, Channel, NONE, block_on, full, over, request};
 use crate::case::Case;
 use crate::pb::METHODS;
 use crate::pb::lab_client::LabClient;
@@ -23,22 +24,25 @@ pub(crate) fn print() {
         "{:<34} {:>9} {:>10} {:>7} {:>7}",
         "ns for one, by how many", "", "ns", "raw", "slope"
     );
-    rows("callers", &[1, 4, 16, 64, 256, 1_024], |callers| {
+    let often = |_| TIMES;
+    rows("callers", &[1, 4, 16, 64, 256, 1_024], often, |callers| {
         let ours = crowded("ours", over(Stub::waited_for(), full), callers);
         (ours, Some(crowded("raw", Stub::waited_for(), callers)))
     });
-    rows("methods of one table", &[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000], |methods| {
-        (lookups(methods), None)
-    });
-    rows("targets", &[1, 10, 100, 1_000], |targets| (picked(targets), None));
-    rows("KiB of the message", &[0, 1, 16, 64, 256, 1_024, 4_096], |kib| {
+    let methods = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+    rows("methods of one table", &methods, often, |methods| (lookups(methods), None));
+    rows("targets", &[1, 10, 100, 1_000], often, |targets| (picked(targets), None));
+    // Large ones need no repetition to be told from the clock, and minutes of it.
+    let less = |kib| TIMES / (1 + kib / 64);
+    rows("KiB of the message", &[0, 1, 16, 64, 256, 1_024, 4_096], less, |kib| {
         (sent("ours", over(Stub::unary(), full), kib), Some(sent("raw", Stub::unary(), kib)))
     });
-    rows("attempts", &[1, 2, 3, 4], |attempts| {
-        let by_hand = calls::by_hand("raw", Stub::every(attempts));
+    rows("attempts", &[1, 2, 3, 4], often, |attempts| {
+        let by_hand = calls::by_hand("raw", Stub::every(attempts), attempts);
         (retried(attempts), Some(by_hand))
     });
-    rows("items of a stream", &[1_000, 10_000, 100_000, 1_000_000], |items| {
+    let whole = |items: u64| items.max(TIMES);
+    rows("items of a stream", &[1_000, 10_000, 100_000, 1_000_000], whole, |items| {
         let ours = calls::streaming("ours", |items| over(Stub::streaming(items), full), None);
         (
             items_of(ours, items),
@@ -47,13 +51,19 @@ pub(crate) fn print() {
     });
 }
 
-/// One line for each number; `of` gives our case for it, and the same of raw tonic if there is one.
-/// What is measured of attempts and KiB is one call, of all else one of them.
-fn rows(what: &str, numbers: &[u64], of: impl Fn(u64) -> (Case, Option<Case>)) {
+/// One line for each number; `times` says how often it is done, and `of` gives our case for it, and
+/// the same of raw tonic if there is one. What is measured of attempts and KiB is one call, of all
+/// else one of them.
+fn rows(
+    what: &str,
+    numbers: &[u64],
+    times: impl Fn(u64) -> u64,
+    of: impl Fn(u64) -> (Case, Option<Case>),
+) {
     let mut last: Option<(u64, f64)> = None;
     for &number in numbers {
         let (ours, raw) = of(number);
-        let (ours, raw) = nanos(&ours, raw.as_ref());
+        let (ours, raw) = nanos(times(number), &ours, raw.as_ref());
         let slope = last
             .filter(|(number, _)| *number > 0)
             .map(|(before, nanos)| (ours / nanos).ln() / (number as f64 / before as f64).ln());
@@ -68,25 +78,30 @@ fn rows(what: &str, numbers: &[u64], of: impl Fn(u64) -> (Case, Option<Case>)) {
 }
 
 /// Nanoseconds for one time: the shortest of several rounds, with both in each.
-fn nanos(ours: &Case, raw: Option<&Case>) -> (f64, Option<f64>) {
+fn nanos(times: u64, ours: &Case, raw: Option<&Case>) -> (f64, Option<f64>) {
     let mut shortest = [f64::INFINITY; 2];
     for _ in 0..ROUNDS {
         for (case, shortest) in [Some(ours), raw].into_iter().zip(&mut shortest) {
             let Some(case) = case else { continue };
-            *shortest = shortest.min(time(case, TIMES).as_micros() as f64 * 1_000.0 / TIMES as f64);
+            *shortest = shortest.min(time(case, times).as_micros() as f64 * 1_000.0 / times as f64);
         }
     }
     (shortest[0], raw.map(|_| shortest[1]))
 }
 
 /// So many tasks that call one after the other, as many times together.
-pub(crate) fn crowd<S: Channel>(client: &LabClient<S>, callers: u64, times: u64) -> LocalSet {
+pub(crate) fn crowd<S: Channel>(
+    client: &LabClient<S>,
+    timeout: Option<Duration>,
+    callers: u64,
+    times: u64,
+) -> LocalSet {
     let crowd = LocalSet::new();
     for _ in 0..callers {
         let mut client = client.clone();
         crowd.spawn_local(async move {
             for _ in 0..times.div_ceil(callers) {
-                client.echo(request(None)).await.expect("the other end answers");
+                client.echo(request(timeout)).await.expect("the other end answers");
             }
         });
     }
@@ -95,7 +110,7 @@ pub(crate) fn crowd<S: Channel>(client: &LabClient<S>, callers: u64, times: u64)
 
 fn crowded(name: &'static str, channel: impl Channel, callers: u64) -> Case {
     let client = LabClient::new(channel);
-    Case::new(name, move |times| block_on(crowd(&client, callers, times)))
+    Case::new(name, move |times| block_on(crowd(&client, NONE, callers, times)))
 }
 
 fn lookups(methods: u64) -> Case {
@@ -143,5 +158,5 @@ fn items_of(stream: Case, items: u64) -> Case {
     Case::new("items", move |times| (0..times.div_ceil(items)).for_each(|_| stream.run(items)))
 }
 
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 5;
 const TIMES: u64 = 2_000;

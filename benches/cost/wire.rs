@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tonic::transport::{self, Endpoint};
 
-use crate::calls::{Channel, full, over, request};
+use crate::calls::{Channel, NONE, SET, full, over, request};
 use crate::growth::crowd;
 use crate::pb::lab_client::LabClient;
 use crate::stub::MESSAGE;
@@ -32,11 +32,12 @@ pub(crate) fn print() {
     let connect = || client.block_on(async { connect(address) });
     let raw = LabClient::new(connect());
     let ours = LabClient::new(over(connect(), full));
-    for callers in [1, 64] {
+    // The chain has a timeout: it stands beside raw tonic without one, and with one.
+    for (callers, timeout, of) in [(1, NONE, ""), (64, NONE, ""), (64, SET, ", with set_timeout")] {
         print_ratios(
-            &format!("callers: {callers}"),
-            || client.block_on(crowd(&raw, callers, CALLS)),
-            || client.block_on(crowd(&ours, callers, CALLS)),
+            &format!("callers: {callers}{of}"),
+            || client.block_on(crowd(&raw, timeout, callers, CALLS)),
+            || client.block_on(crowd(&ours, NONE, callers, CALLS)),
         );
     }
     print_ratios(

@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use crate::words::NextTry;
 use crate::{Instant, Permit, Rejected};
 
 /// One place an attempt can go: its number within the upstream, 0 where there is only one.
@@ -97,10 +98,13 @@ impl From<Rejected> for Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::CircuitOpen { .. } => "every eligible target's circuit breaker is open",
-            Self::NoTarget => "no target is eligible",
-        })
+        match self {
+            Self::CircuitOpen { retry_at } => {
+                let next = NextTry(*retry_at);
+                write!(f, "every eligible target's circuit breaker is open, {next}")
+            }
+            Self::NoTarget => f.write_str("no target is eligible"),
+        }
     }
 }
 

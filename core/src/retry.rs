@@ -6,7 +6,7 @@
 
 use core::time::Duration;
 
-use crate::num::widen16;
+use crate::words::NextTry;
 use crate::{
     Backoff, CodeSet, Deadline, Growth, Instant, Invalid, Micros, Outcome, Pushback, Random,
 };
@@ -55,7 +55,7 @@ impl RetryPolicy {
     pub const fn with_max_attempts(mut self, attempts: u16) -> Result<Self, Invalid> {
         if attempts == 0 {
             let rule = "must be 1 or more; it counts the first attempt, so 1 never retries";
-            return Err(Invalid::new("retry.max_attempts", widen16(attempts), "", rule));
+            return Err(Invalid::new("retry.max_attempts", 0, "", rule));
         }
         self.max_attempts = attempts;
         Ok(self)
@@ -275,7 +275,9 @@ impl core::fmt::Display for StopReason {
         f.write_str(match self {
             Self::AttemptsUsedUp => "all attempts were used up",
             Self::Cancelled => "the caller went away",
-            Self::CircuitOpen { .. } => "the circuit breaker is open",
+            Self::CircuitOpen { retry_at } => {
+                return write!(f, "the circuit breaker is open, {}", NextTry(*retry_at));
+            }
             Self::DeadlinePassed => "the deadline has passed",
             Self::DeadlineWouldPass => "the wait before a retry would have reached the deadline",
             Self::HintTooLong { hint } => {

@@ -112,9 +112,10 @@ impl Throttle {
         }
     }
 
-    /// Asks for a retry, and takes its token where each costs one, also if the retry then finds no
-    /// time or no target. Granted when the attempt failed, not when the retry
-    /// is sent, so that retries which are waiting already count.
+    /// Takes the token of one retry, where each costs one, and says whether there was one to take:
+    /// ask once for each retry. What is granted stays spent, also if the retry then finds no time or
+    /// no target. Granted when the attempt failed, not when the retry is sent, so that retries which
+    /// are waiting already count.
     pub fn allow(&mut self, policy: &ThrottlePolicy) -> bool {
         match policy.rule {
             Rule::Grpc => self.milli > policy.max_milli >> 1,

@@ -21,6 +21,28 @@ fn every_command_on_a_page_exists() {
     assert!(seen > 40, "only {seen} commands were found");
 }
 
+/// A newcomer asks the scripts before any page, and gets it wrong once.
+#[cfg(unix)]
+#[test]
+fn the_scripts_tell_their_parts() {
+    for script in ["tests/run", "tests/deep"] {
+        let said =
+            |word| std::process::Command::new(root().join(script)).arg(word).output().unwrap();
+        let (help, wrong) = (said("--help"), said("nonsense"));
+        assert_eq!((help.status.code(), wrong.status.code()), (Some(0), Some(2)), "{script}");
+        let [help, wrong] =
+            [help.stdout, wrong.stderr].map(|text| String::from_utf8(text).unwrap());
+        let source = fs::read_to_string(root().join(script)).unwrap();
+        let starts = source.lines().filter_map(|line| line.strip_prefix("part_"));
+        let parts: Vec<&str> = starts.filter_map(|line| line.strip_suffix("() {")).collect();
+        assert!(parts.len() > 10 && help.contains(script), "{help}");
+        for part in parts {
+            let listed = |text: &str| text.split_whitespace().any(|word| word == part);
+            assert!(listed(&help) && listed(&wrong), "{script} does not list {part}: {help}");
+        }
+    }
+}
+
 /// What a page tells to run: lines of blocks for the shell or of plain text, and inline code.
 fn commands(page: &str) -> Vec<String> {
     let mut found = Vec::new();

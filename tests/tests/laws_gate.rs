@@ -16,14 +16,6 @@ const POLICY: BreakerPolicy = checked!(
 /// The first instant that a word has no room for: it is kept for "never".
 const TOO_LATE: u64 = (1 << 62) - 1;
 
-const VERDICTS: [Verdict; 5] = [
-    Verdict::Failure,
-    Verdict::Ignored,
-    Verdict::SlowFailure,
-    Verdict::SlowSuccess,
-    Verdict::Success,
-];
-
 /// Closed breakers with nothing counted, in the first periods and much later.
 fn quiet() -> Vec<CircuitBreaker> {
     let mut breakers = vec![CircuitBreaker::new()];
@@ -77,7 +69,7 @@ fn until(retry_at: Instant) -> Passage {
 
 #[test]
 fn a_closed_one_gives_the_leave_its_breaker_would() {
-    assert_eq!(Gate::of(&CircuitBreaker::new()), Gate::NEW);
+    assert_eq!(Gate::of(&CircuitBreaker::new()).to_bits(), 0, "all zero in memory");
     for breaker in quiet().into_iter().flat_map(|breaker| [breaker.clone(), busy(breaker)]) {
         for now in [0, 1, TOO_LATE, u64::MAX] {
             let passage = Gate::of(&breaker).admit(Instant::from_micros(now));
@@ -113,7 +105,7 @@ fn one_that_opened_for_no_time_is_asked_and_ignores_results() {
     let gate = Gate::of(&breaker);
     assert_eq!(gate.admit(Instant::ZERO), Passage::Ask);
     let straggler = leave(&CircuitBreaker::new());
-    assert!(VERDICTS.into_iter().all(|verdict| gate.ignores(&straggler, verdict)));
+    assert!(Verdict::ALL.into_iter().all(|verdict| gate.ignores(&straggler, verdict)));
 }
 
 /// What does not fit, and what only the breaker knows, is left to it.
@@ -126,7 +118,7 @@ fn what_one_word_cannot_tell_is_asked() {
         for now in [0, 1, 5_000, TOO_LATE - 1, TOO_LATE, u64::MAX - 1, u64::MAX] {
             assert_eq!(gate.admit(Instant::from_micros(now)), Passage::Ask, "{breaker:?}");
         }
-        for verdict in VERDICTS {
+        for verdict in Verdict::ALL {
             assert!(!gate.ignores(&leave(&CircuitBreaker::new()), verdict), "{breaker:?}");
         }
     }
@@ -147,7 +139,7 @@ fn it_ignores_what_would_change_nothing() {
     for breaker in quiet() {
         let own = leave(&breaker);
         let (still, counting) = (Gate::of(&breaker), Gate::of(&busy(breaker.clone())));
-        for verdict in VERDICTS {
+        for verdict in Verdict::ALL {
             let nothing = matches!(verdict, Verdict::Ignored);
             let good = matches!(verdict, Verdict::Success);
             assert_eq!(still.ignores(&own, verdict), nothing || good, "{verdict:?}");
@@ -158,7 +150,7 @@ fn it_ignores_what_would_change_nothing() {
         }
     }
     for breaker in [open(5_000), open(TOO_LATE - 1), forced(CircuitBreaker::force_open)] {
-        for verdict in VERDICTS {
+        for verdict in Verdict::ALL {
             let of_any = |permit| Gate::of(&breaker).ignores(&permit, verdict);
             assert!(strangers().all(of_any), "{breaker:?}");
         }

@@ -73,13 +73,9 @@ fn nothing_is_left_unfinished() {
 
 #[test]
 fn every_law_is_a_test_of_its_name() {
-    let readme = read(&root().join("README.md"));
-    let laws = readme.split("## The laws").nth(1).and_then(|text| text.split("\n## ").next());
-    let rows = laws.expect("a chapter of laws").lines().filter(|line| line.starts_with("| "));
-    let named: BTreeSet<&str> = rows
-        .flat_map(|row| row.split('`').skip(1).step_by(2))
-        .filter(|law| !law.contains(' '))
-        .collect();
+    let laws = rows(&read(&root().join("core/docs/laws.md")));
+    let words = laws.iter().flat_map(|row| row.split('`').skip(1).step_by(2));
+    let named: BTreeSet<&str> = words.filter(|law| !law.contains(' ')).collect();
     assert!(named.len() > 30, "{named:?}");
     // This one is a link, not a run.
     let linked = "no_panic_is_reachable";
@@ -90,6 +86,19 @@ fn every_law_is_a_test_of_its_name() {
         let begins = |text: &String| text.contains(&test);
         assert!(tests.iter().any(begins), "no test is called {law}");
     }
+}
+
+/// Who reads the documentation of the core has no README beside it, and it is the same table.
+#[test]
+fn the_laws_of_the_readme_are_those_of_the_core() {
+    let readme = read(&root().join("README.md"));
+    let chapter = readme.split("## The laws").nth(1).and_then(|text| text.split("\n## ").next());
+    let core = rows(&read(&root().join("core/docs/laws.md")));
+    assert_eq!(rows(chapter.expect("a chapter of laws")), core, "core/docs/laws.md is the source");
+}
+
+fn rows(text: &str) -> Vec<String> {
+    text.lines().filter(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
 /// The page of incidents has each of the list once, and each is a test of its name.

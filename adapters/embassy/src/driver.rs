@@ -82,7 +82,8 @@ pub async fn drive<X: Exchange>(
     let mut driven = Driven { call, upstream };
     let mut ledger = Ledger::new();
     loop {
-        match driven.poll() {
+        let now = EmbassyClock.now();
+        match driven.poll(now) {
             Action::Attempt(next) => {
                 let reply = until(next.deadline(), exchange.attempt(next.info())).await;
                 // Read once, so that ledger and machine agree on what came too late.
@@ -108,7 +109,7 @@ pub async fn drive<X: Exchange>(
             Action::Finish(reason) => {
                 finished(driven.call, reason);
                 exchange.happened(Event::Stopped(reason));
-                return ledger.settle(reason);
+                return ledger.settle(now, reason);
             }
         }
     }
@@ -128,8 +129,8 @@ struct Driven<'a, U: Upstream> {
 }
 
 impl<U: Upstream> Driven<'_, U> {
-    fn poll(&mut self) -> Action {
-        self.call.poll(EmbassyClock.now(), &mut self.upstream)
+    fn poll(&mut self, now: Instant) -> Action {
+        self.call.poll(now, &mut self.upstream)
     }
 
     fn complete(

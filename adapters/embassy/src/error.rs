@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use evenkeel_core::{Attempt, Instant, StopReason};
+use evenkeel_core::{Attempt, Instant, Micros, StopReason};
 
 /// Why a call brought no reply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,8 +14,11 @@ use evenkeel_core::{Attempt, Instant, StopReason};
 pub enum Error<E> {
     /// The breaker refused the next attempt.
     CircuitOpen {
-        /// When asking again makes sense.
+        /// When asking again makes sense, on the driver's clock; [`Instant::MAX`] when the breaker
+        /// was forced open.
         retry_at: Instant,
+        /// How long that was off when the error was made.
+        retry_after: Micros,
         /// What the peer last said, if it was asked at all.
         last: Option<E>,
     },
@@ -49,7 +52,12 @@ impl<E> Error<E> {
 impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CircuitOpen { .. } => f.write_str("circuit breaker is open"),
+            Self::CircuitOpen { retry_at: Instant::MAX, .. } => {
+                f.write_str("circuit breaker is open, forced by hand")
+            }
+            Self::CircuitOpen { retry_after, .. } => {
+                write!(f, "circuit breaker is open, next try in {retry_after}")
+            }
             Self::DeadlineExceeded { .. } => f.write_str("deadline exceeded"),
             Self::NoTarget => f.write_str("no target is eligible"),
             Self::Peer { error, .. } => error.fmt(f),
@@ -106,9 +114,10 @@ impl<T, E> Ledger<T, E> {
     }
 
     /// What the caller gets, now that the call has stopped.
-    pub(crate) fn settle(self, reason: StopReason) -> Result<T, Error<E>> {
+    pub(crate) fn settle(self, now: Instant, reason: StopReason) -> Result<T, Error<E>> {
         if let StopReason::CircuitOpen { retry_at } = reason {
-            return Err(Error::CircuitOpen { retry_at, last: self.error });
+            let retry_after = retry_at.since(now);
+            return Err(Error::CircuitOpen { retry_at, retry_after, last: self.error });
         }
         match (self.last, self.error) {
             (Last::Reply(reply), _) => Ok(reply),

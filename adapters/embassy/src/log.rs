@@ -17,7 +17,10 @@ pub(crate) fn ended(number: u16, code: Code, next: Next) {
 
 /// A call ended without an attempt.
 pub(crate) fn refused(reason: StopReason) {
-    says::refused(stop(reason));
+    match reason {
+        StopReason::CircuitOpen { retry_at } => says::open(retry_at),
+        _ => says::refused(stop(reason)),
+    }
 }
 
 /// A breaker changed its state.
@@ -97,6 +100,11 @@ mod says {
         defmt::warn!("no attempt was made: {=str}", why);
     }
 
+    pub(super) fn open(again: Instant) {
+        let again = again.as_micros();
+        defmt::warn!("no attempt was made: the circuit breaker is open; again at {=u64:us}", again);
+    }
+
     pub(super) fn breaker(what: &str) {
         defmt::info!("circuit {=str}", what);
     }
@@ -130,6 +138,8 @@ mod says {
     pub(super) const fn stopped(_number: u16, _code: Code, _why: &str) {}
 
     pub(super) const fn refused(_why: &str) {}
+
+    pub(super) const fn open(_again: Instant) {}
 
     pub(super) const fn breaker(_what: &str) {}
 

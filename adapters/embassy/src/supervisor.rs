@@ -16,6 +16,10 @@ use crate::{EmbassyClock, log, sleep_until, until};
 pub trait Link {
     /// Completes when dialling makes sense: the cable is in, the radio is associated. While it is
     /// pending nobody dials, and nothing is polled but this.
+    ///
+    /// It is asked before every dial and may take its time to answer. That is then taken for the
+    /// time the medium was gone, and a dial that came due meanwhile is drawn anew, as
+    /// [`Reconnect::carrier_back`] says: what came back came back for others, too.
     async fn ready(&mut self) {}
 
     /// Makes a session: name look-up, connecting, logging in, all together. It is dropped at the

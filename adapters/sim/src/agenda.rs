@@ -64,7 +64,14 @@ impl<E: Copy> Agenda<E> {
     /// Takes the earliest event; of several at one time, the one that was added first.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {
-        if self.head == self.due.len() && !self.advance() {
+        self.pop_showing(|_| {})
+    }
+
+    /// Like [`pop`](Self::pop), and shows `soon` the events of the near future, some at a time and
+    /// each before it comes: what they need can then be fetched from memory all at once.
+    #[inline]
+    pub(crate) fn pop_showing(&mut self, soon: impl FnMut(E)) -> Option<(u64, E)> {
+        if self.head == self.due.len() && !self.advance(soon) {
             return None;
         }
         let event = self.due[self.head];
@@ -101,7 +108,7 @@ impl<E: Copy> Agenda<E> {
     }
 
     /// Moves time on to the next event; false when there is none.
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self, mut soon: impl FnMut(E)) -> bool {
         self.due.clear();
         self.head = 0;
         if self.digits == 0 {
@@ -114,6 +121,9 @@ impl<E: Copy> Agenda<E> {
             self.digits &= self.digits - 1;
         }
         let mut waiting = mem::take(&mut self.later[VALUES * digit + value]);
+        if SHOWN.contains(&waiting.len()) {
+            waiting.iter().for_each(|(_, event)| soon(*event));
+        }
         self.last = waiting.iter().map(|(at, _)| *at).min().unwrap_or(self.last);
         for (at, event) in waiting.drain(..) {
             if at == self.last {
@@ -136,3 +146,31 @@ impl<E: Copy> Default for Agenda<E> {
 
 const DIGITS: usize = 16;
 const VALUES: usize = 16;
+/// So many are worth showing: fewer are no crowd, and what more need does not fit into the cache.
+const SHOWN: core::ops::RangeInclusive<usize> = 4..=64;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::Agenda;
+    use crate::Chance;
+
+    #[test]
+    fn what_is_shown_has_not_come_yet_and_most_is_shown() {
+        let mut chance = Chance::seeded(5);
+        let mut agenda = Agenda::new();
+        (0..10_000_u32).for_each(|event| agenda.push(chance.below(1_000_000).into(), event));
+        let mut plain = agenda.clone();
+        let (mut come, mut shown) = (HashSet::new(), HashSet::new());
+        while let Some((at, event)) = agenda.pop_showing(|soon| {
+            assert!(!come.contains(&soon), "{soon} has come already");
+            shown.insert(soon);
+        }) {
+            assert_eq!(plain.pop(), Some((at, event)));
+            come.insert(event);
+        }
+        assert_eq!(come.len(), 10_000);
+        assert!(shown.len() > 9_000, "only {} were shown", shown.len());
+    }
+}

@@ -4,6 +4,8 @@
 //! event that comes too early for the call now parked there is put off, not cancelled, so a call
 //! that ends before its timer costs nothing.
 
+use core::hint::black_box;
+
 use evenkeel_core::{
     Action, Attempt, Call, Code, Deadline, Instant, Next, Outcome, Random, StopReason,
 };
@@ -57,6 +59,13 @@ impl Calls {
     #[cfg(feature = "rehearse")]
     pub(crate) fn attempt(&self, slot: u32) -> Option<&Attempt> {
         self.places[slot as usize].attempt.as_ref()
+    }
+
+    /// Has this place brought from memory.
+    #[inline]
+    pub(crate) fn fetch(&self, slot: u32) {
+        let parked = &self.places[slot as usize];
+        black_box((parked.attempt.is_some(), parked.call.deadline(), parked.token));
     }
 
     fn place(&mut self, mut parked: Parked) -> u32 {
@@ -228,7 +237,7 @@ impl World<'_> {
 }
 
 /// Each layer has a fleet of its own.
-fn client_index(clients: u32, client: u32, layer: u8) -> usize {
+pub(crate) fn client_index(clients: u32, client: u32, layer: u8) -> usize {
     clients as usize * (usize::from(layer) - 1) + client as usize
 }
 

@@ -54,6 +54,7 @@ mod server;
 mod storm;
 mod summary;
 mod tally;
+mod transit;
 mod unfit;
 mod world;
 

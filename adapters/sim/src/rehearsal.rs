@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::{Code, Deadline, Instant, Micros, Outcome, Snapshot, StopReason};
 
-use crate::world::{Event, Message, World};
+use crate::transit::Message;
+use crate::world::{Event, World};
 use crate::{FaultKind, Policy, Scenario};
 
 /// When a call starts, and the caller's own limit.

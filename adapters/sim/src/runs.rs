@@ -29,7 +29,7 @@ pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Run, Unfit
     let end = scenario.end.as_micros();
     let mut events = 0;
     let mut cut_short = false;
-    while let Some((at, event)) = world.agenda.pop() {
+    while let Some((at, event)) = world.next() {
         if at >= end {
             break;
         }
@@ -70,7 +70,7 @@ pub fn recovery_time(
     let end = scenario.end.as_micros();
     let over = scenario.fault_end().as_micros().div_ceil(SECOND);
     let mut events = 0;
-    while let Some((at, event)) = world.agenda.pop() {
+    while let Some((at, event)) = world.next() {
         if at >= end || events == scenario.max_events {
             break;
         }

@@ -130,6 +130,15 @@ impl Server {
         Some((job, if fails { Outcome::unavailable() } else { Outcome::success() }))
     }
 
+    /// What this worker serves.
+    #[inline]
+    pub(crate) fn job_of(&self, worker: u32) -> Option<&Job> {
+        match &self.workers[worker as usize] {
+            Work::Serving(job) => Some(job),
+            Work::Idle | Work::Rejecting => None,
+        }
+    }
+
     /// The fault begins.
     pub(crate) fn break_down(&mut self) {
         self.broken = true;

@@ -6,13 +6,14 @@
 use evenkeel_core::Outcome;
 
 use crate::agenda::Agenda;
-use crate::calls::Calls;
+use crate::calls::{Calls, client_index};
 use crate::clients::Clients;
 use crate::record::Run;
 use crate::rehearsal::Stage;
 use crate::scenario::{Arrivals, FaultKind, Scenario};
 use crate::server::{Job, Server};
 use crate::tally::Tally;
+use crate::transit::{Message, Transit};
 use crate::{Chance, Policy};
 
 /// What can happen. Eight bytes: with its time sixteen, and there are millions.
@@ -54,15 +55,7 @@ pub(crate) struct World<'a> {
     pub(crate) tally: Tally,
     /// A script in place of the server, if there is one.
     pub(crate) stage: Option<Stage<'a>>,
-    transit: Vec<Message>,
-    transit_free: Vec<u32>,
-}
-
-/// On the wire.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Message {
-    Reply { slot: u32, token: u32, outcome: Outcome },
-    Request(Job),
+    transit: Transit,
 }
 
 impl<'a> World<'a> {
@@ -79,8 +72,7 @@ impl<'a> World<'a> {
             server: Server::new(scenario.server, scenario.fault, fleet.clients),
             tally: Tally::new(scenario.end.as_micros()),
             stage: None,
-            transit: Vec::new(),
-            transit_free: Vec::new(),
+            transit: Transit::default(),
         }
     }
 
@@ -99,6 +91,35 @@ impl<'a> World<'a> {
                 }
             }
         }
+    }
+
+    /// The next event and its time.
+    ///
+    /// What a large fleet needs lies in memory, not in the cache, so that most of an event's time
+    /// would be spent waiting for it. The agenda knows what is coming: all of that is fetched at once.
+    pub(crate) fn next(&mut self) -> Option<(u64, Event)> {
+        if cfg!(target_family = "wasm") {
+            return self.agenda.pop(); // The page's fleets are small, and so its engine shall be.
+        }
+        let Self { agenda, calls, clients, server, transit, scenario, .. } = self;
+        let fleet = &scenario.fleet;
+        agenda.pop_showing(|event| match event {
+            Event::Think(client) => {
+                clients.fetch(client_index(fleet.clients, client, fleet.layers));
+            }
+            Event::Wake(slot) => calls.fetch(slot),
+            Event::Done(worker) => {
+                if let Some(job) = server.job_of(worker) {
+                    calls.fetch(job.slot);
+                    clients.fetch(job.client as usize);
+                }
+            }
+            Event::Deliver(place) => match transit.at(place) {
+                Message::Request(job) => clients.fetch(job.client as usize),
+                Message::Reply { slot, .. } => calls.fetch(slot),
+            },
+            _ => {}
+        })
     }
 
     pub(crate) fn happen(&mut self, event: Event) {
@@ -186,22 +207,12 @@ impl<'a> World<'a> {
 
     /// Has `message` delivered at `at`.
     pub(crate) fn post_until(&mut self, at: u64, message: Message) {
-        let place = match self.transit_free.pop() {
-            Some(place) => {
-                self.transit[place as usize] = message;
-                place
-            }
-            None => {
-                self.transit.push(message);
-                (self.transit.len() - 1) as u32
-            }
-        };
+        let place = self.transit.put(message);
         self.agenda.push(at, Event::Deliver(place));
     }
 
     fn deliver(&mut self, place: u32) {
-        self.transit_free.push(place);
-        match self.transit[place as usize] {
+        match self.transit.take(place) {
             Message::Request(job) => self.arrive(job),
             Message::Reply { slot, token, outcome } => self.hear(slot, token, outcome),
         }

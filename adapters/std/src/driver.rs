@@ -6,7 +6,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 
 use evenkeel_core::{
-    Action, Attempt, Call, Code, Deadline, Instant, Next, Outcome, StopReason, Upstream,
+    Action, Attempt, Call, Code, Deadline, Instant, Micros, Next, Outcome, StopReason, Upstream,
 };
 
 use crate::BlockingClock;
@@ -98,7 +98,8 @@ pub fn call<U: Upstream, T, E>(
     let mut call = Call::new(deadline, seed);
     let mut ledger = Ledger::new();
     loop {
-        match call.poll(clock.now(), &mut upstream) {
+        let now = clock.now();
+        match call.poll(now, &mut upstream) {
             Action::Attempt(next) => {
                 // Nobody sees what a panic may have left half done: it is resumed once booked.
                 let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -111,7 +112,7 @@ pub fn call<U: Upstream, T, E>(
                         ledger.keep(now, &next, reply);
                         if let Next::Stop(reason) = call.complete(now, &mut upstream, next, outcome)
                         {
-                            return ledger.settle(reason);
+                            return ledger.settle(now, reason);
                         }
                     }
                     Err(panic) => {
@@ -121,7 +122,7 @@ pub fn call<U: Upstream, T, E>(
                 }
             }
             Action::WaitUntil(at) => clock.sleep_until(at),
-            Action::Finish(reason) => return ledger.settle(reason),
+            Action::Finish(reason) => return ledger.settle(now, reason),
         }
     }
 }
@@ -132,8 +133,11 @@ pub fn call<U: Upstream, T, E>(
 pub enum Error<E> {
     /// The breaker refused the next attempt.
     CircuitOpen {
-        /// When asking again makes sense.
+        /// When asking again makes sense, on the driver's clock; [`Instant::MAX`] when the breaker
+        /// was forced open.
         retry_at: Instant,
+        /// How long that was off when the error was made.
+        retry_after: Micros,
         /// What the peer last said, if it was asked at all.
         last: Option<E>,
     },
@@ -167,7 +171,12 @@ impl<E> Error<E> {
 impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CircuitOpen { .. } => f.write_str("circuit breaker is open"),
+            Self::CircuitOpen { retry_at: Instant::MAX, .. } => {
+                f.write_str("circuit breaker is open, forced by hand")
+            }
+            Self::CircuitOpen { retry_after, .. } => {
+                write!(f, "circuit breaker is open, next try in {retry_after}")
+            }
             Self::DeadlineExceeded { .. } => f.write_str("deadline exceeded"),
             Self::NoTarget => f.write_str("no target is eligible"),
             Self::Peer { error, reason } => write!(f, "{error} (no further attempt: {reason})"),
@@ -234,9 +243,10 @@ impl<T, E> Ledger<T, E> {
     /// # Errors
     ///
     /// Whatever the last attempt ended in, unless it succeeded.
-    pub fn settle(self, reason: StopReason) -> Result<T, Error<E>> {
+    pub fn settle(self, now: Instant, reason: StopReason) -> Result<T, Error<E>> {
         if let StopReason::CircuitOpen { retry_at } = reason {
-            return Err(Error::CircuitOpen { retry_at, last: self.error });
+            let retry_after = retry_at.since(now);
+            return Err(Error::CircuitOpen { retry_at, retry_after, last: self.error });
         }
         // By itself, because it is asked of every call.
         if let Last::Reply(reply) = self.last {

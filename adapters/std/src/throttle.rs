@@ -31,7 +31,7 @@ impl SharedThrottle {
         lock(&self.plain).record(report, retryable, &self.policy);
     }
 
-    /// Whether a retry may be scheduled now, as [`Throttle::allow`] answers.
+    /// Takes the token of one retry, as [`Throttle::allow`] does, and says whether there was one.
     pub fn allow(&self) -> bool {
         lock(&self.plain).allow(&self.policy)
     }

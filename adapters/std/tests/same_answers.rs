@@ -86,7 +86,7 @@ impl Step {
             0..35 => Self::Admit {
                 lease_ms: u16::try_from(argument % 3_000).ok().filter(|ms| *ms > 999),
             },
-            35..70 => Self::Record(argument as usize, VERDICTS[(random >> 28) as usize % 5]),
+            35..70 => Self::Record(argument as usize, Verdict::ALL[(random >> 28) as usize % 5]),
             70..80 => Self::Sleep { micros: argument % 1_000_000 },
             80..90 => Self::SleepToTheEdge { past: [-1, 0, 1][argument as usize % 3] },
             90..94 => Self::Renew(argument as usize),
@@ -97,14 +97,6 @@ impl Step {
         }
     }
 }
-
-const VERDICTS: [Verdict; 5] = [
-    Verdict::Failure,
-    Verdict::Ignored,
-    Verdict::SlowFailure,
-    Verdict::SlowSuccess,
-    Verdict::Success,
-];
 
 fn script() -> impl Strategy<Value = Vec<Step>> {
     let random = prop::collection::vec(any::<u32>(), 200);

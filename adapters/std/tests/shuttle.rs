@@ -59,14 +59,7 @@ fn goes_away() -> bool {
 }
 
 fn any_verdict() -> Verdict {
-    const ALL: [Verdict; 5] = [
-        Verdict::Failure,
-        Verdict::Ignored,
-        Verdict::SlowFailure,
-        Verdict::SlowSuccess,
-        Verdict::Success,
-    ];
-    ALL[thread_rng().gen_range(0..ALL.len())]
+    Verdict::ALL[thread_rng().gen_range(0..Verdict::ALL.len())]
 }
 
 fn opened() -> SharedBreaker {

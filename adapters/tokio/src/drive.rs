@@ -94,7 +94,7 @@ where
             let Action::Attempt(attempt) = action else { return Poll::Pending };
             now = TokioClock.now();
             if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, attempt, ended) {
-                return Poll::Ready(ledger.settle(reason));
+                return Poll::Ready(ledger.settle(now, reason));
             }
             action = driven.poll_at(now);
         }
@@ -140,7 +140,7 @@ where
                     let now = TokioClock.now();
                     if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, attempt, ended)
                     {
-                        return Poll::Ready(ledger.settle(reason));
+                        return Poll::Ready(ledger.settle(now, reason));
                     }
                     now
                 }
@@ -150,7 +150,9 @@ where
                     }
                     TokioClock.now()
                 }
-                Action::Finish(reason) => return Poll::Ready(ledger.settle(reason)),
+                Action::Finish(reason) => {
+                    return Poll::Ready(ledger.settle(TokioClock.now(), reason));
+                }
             };
             action = driven.poll_at(now);
         }

@@ -72,21 +72,22 @@ where
     };
     let mut flights = Vec::new();
     loop {
-        let mut until_at = match driven.poll() {
+        let now = TokioClock.now();
+        let mut until_at = match driven.poll_at(now) {
             Action::Attempt(next) => {
                 let info = next.info();
                 flights.push((next, Box::pin(until(info.deadline(), caught(run(info))))));
                 continue;
             }
             Action::WaitUntil(at) => at,
-            Action::Finish(reason) => return ledger.settle(reason),
+            Action::Finish(reason) => return ledger.settle(now, reason),
         };
         while let Some((landed, ended)) = landing(&mut flights, until_at).await {
             // What else has ended by now is heard before anything more is sent.
             until_at = Instant::ZERO;
             let now = TokioClock.now();
             if let Next::Stop(reason) = book(&mut driven, &mut ledger, now, landed, ended) {
-                return ledger.settle(reason);
+                return ledger.settle(now, reason);
             }
         }
     }

@@ -15,7 +15,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::TransportError;
-use crate::below::caught;
+use crate::below::{Below, caught};
 use crate::error::BoxError;
 use crate::flow::Flow;
 use crate::held::{Held, Reached};
@@ -96,13 +96,7 @@ impl<S: Service<Request<Body>>> Sending<S> {
     }
 }
 
-impl<S, B> Sending<S>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+impl<S: Below> Sending<S> {
     /// Makes it `attempt` of this call: in its span, which the server gets to know.
     pub(crate) fn begin<const N: usize>(
         self: Pin<&mut Self>,
@@ -179,7 +173,7 @@ where
     pub(crate) fn poll_response(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Response<B>, Ended>> {
+    ) -> Poll<Result<Response<S::Body>, Ended>> {
         let mut this = self.project();
         if let Some(request) = this.request {
             // Never missing: the upstream has admitted the attempt.
@@ -207,13 +201,7 @@ where
     }
 }
 
-impl<S, B> Future for Sending<S>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+impl<S: Below> Future for Sending<S> {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {

@@ -1,5 +1,5 @@
-//! This file knows how somebody else's code is polled: what is below a call may panic, and may have
-//! more to give at once than others can wait for.
+//! This file knows what a call needs of the service below it, and how somebody else's code is polled:
+//! it may panic, and may have more to give at once than others can wait for.
 
 use core::mem::forget;
 use core::panic::AssertUnwindSafe;
@@ -8,11 +8,34 @@ use core::task::{Context, Poll};
 use std::panic::catch_unwind;
 
 use bytes::Bytes;
+use http::{Request, Response};
 use http_body::{Body as _, Frame};
 use tonic::Status;
 use tonic::body::Body;
+use tower_service::Service;
 
 use crate::attempt::Ended;
+use crate::error::BoxError;
+
+/// The service that attempts go to: a channel, or anything that is called like one.
+pub(crate) trait Below:
+    Service<Request<Body>, Response = Response<Self::Body>, Error: Into<BoxError>, Future: Send>
+    + Clone
+    + Send
+    + 'static
+{
+    /// Of its responses.
+    type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static;
+}
+
+impl<S, B> Below for S
+where
+    S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>, Future: Send>,
+    S: Clone + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    type Body = B;
+}
 
 /// Polls what is below, and takes its panic for an end like any other.
 pub(crate) fn caught(poll: impl FnOnce() -> Poll<Option<Ended>>) -> Poll<Option<Ended>> {

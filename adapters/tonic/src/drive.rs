@@ -3,19 +3,17 @@
 
 use core::pin::pin;
 
-use bytes::Bytes;
 use evenkeel_tokio::core::{
     Attempt, Backoff, Clock, Deadline, Growth, Instant, Jitter, SmallRng, checked,
 };
 use evenkeel_tokio::{TokioClock, fresh_seed, sleep_until, until};
-use http::{Request, Response};
+use http::Response;
 use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
-use tower_service::Service;
 
 use crate::attempt::Sending;
-use crate::error::BoxError;
+use crate::below::Below;
 use crate::flow::{Concluded, Flow, Step};
 use crate::held::Held;
 use crate::pool::{Connected, first};
@@ -32,16 +30,10 @@ pub(crate) enum Answer<S, const IN_FLIGHT: usize = 1> {
 
 /// Drives `flow` on until it has an answer. `unsent` is an attempt that found no connection and
 /// waits for one.
-pub(crate) async fn drive<S, B, const IN_FLIGHT: usize>(
+pub(crate) async fn drive<S: Below, const IN_FLIGHT: usize>(
     mut flow: Flow<S, IN_FLIGHT>,
     mut unsent: Option<Attempt>,
-) -> Answer<S, IN_FLIGHT>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+) -> Answer<S, IN_FLIGHT> {
     let mut pauses = Pauses::new();
     let mut changes = flow.driven.upstream().pool().map(|pool| pool.changes());
     loop {
@@ -85,16 +77,10 @@ pub(crate) async fn wait(at: Instant, changes: Option<&mut watch::Receiver<()>>)
     }
 }
 
-async fn send<S, B, const IN_FLIGHT: usize>(
+async fn send<S: Below, const IN_FLIGHT: usize>(
     flow: &mut Flow<S, IN_FLIGHT>,
     attempt: Attempt,
-) -> Concluded
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+) -> Concluded {
     let mut sending = pin!(Sending::of(flow.request()));
     sending.as_mut().begin(flow, &attempt);
     let ended = sending.await;

@@ -73,6 +73,9 @@ pub struct DeadlinePassed {
     /// Who was looked at, and why none of them would do, where the call waited for a connection
     /// to a member of a pool until the end.
     pub nobody: Option<NoHealthyTargets>,
+    /// The target of the last attempt, where the connection to it was still being made: nothing
+    /// was sent to it.
+    pub connecting: Option<Arc<str>>,
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
@@ -177,6 +180,13 @@ impl fmt::Display for BudgetExhausted {
 
 impl Error for BudgetExhausted {}
 
+impl DeadlinePassed {
+    /// Of a call that came too late to begin.
+    pub(crate) const fn before_any_attempt(method: Arc<str>) -> Self {
+        Self { method, attempts: 0, last: None, nobody: None, connecting: None }
+    }
+}
+
 impl fmt::Display for DeadlinePassed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.attempts {
@@ -184,7 +194,12 @@ impl fmt::Display for DeadlinePassed {
             1 => write!(f, "deadline of {} passed in its first attempt", self.method),
             n => write!(f, "deadline of {} passed after {n} attempts", self.method),
         }?;
-        self.nobody.as_ref().map_or(Ok(()), |nobody| write!(f, "; {nobody}"))
+        match (&self.nobody, self.connecting.as_deref()) {
+            (Some(nobody), _) => write!(f, "; {nobody}"),
+            (None, Some("")) => f.write_str("; its connection was still being made"),
+            (None, Some(to)) => write!(f, "; the connection to {to} was still being made"),
+            (None, None) => Ok(()),
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
     lost: Option<Status>,
     /// Whether the last attempt was cut off by our own deadline.
     cut_off: bool,
+    /// The place whose connection was still being made then.
+    connecting: Option<Arc<str>>,
 }
 
 /// The next thing to do.
@@ -56,7 +58,15 @@ pub(crate) enum Concluded {
 
 impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     pub(crate) fn new(driven: Driven<MethodUpstream<S>, IN_FLIGHT>, waits: bool) -> Self {
-        Self { driven, again: Again::nothing(), waits, heard: None, lost: None, cut_off: false }
+        Self {
+            driven,
+            again: Again::nothing(),
+            waits,
+            heard: None,
+            lost: None,
+            cut_off: false,
+            connecting: None,
+        }
     }
 
     /// The next action, with the end already worded.
@@ -171,6 +181,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     /// Books an attempt that our own deadline ended.
     pub(crate) fn cut_off(&mut self, now: Instant, attempt: Attempt) -> Concluded {
         self.cut_off = true;
+        self.connecting = self.driven.upstream().connecting(&attempt);
         let at = attempt.deadline().instant().max(now);
         self.forbid_what_cannot_repeat(Sent::Maybe);
         let outcome = Outcome::new(Code::DeadlineExceeded);
@@ -301,6 +312,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
             None => upstream.unready(self.lost.as_ref()),
             Some(_) => None,
         };
-        DeadlinePassed { method, attempts, last: self.said(), nobody }.into()
+        let connecting = self.connecting.take();
+        DeadlinePassed { method, attempts, last: self.said(), nobody, connecting }.into()
     }
 }

@@ -17,7 +17,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::attempt::{Ended, Sending};
-use crate::below::watched;
+use crate::below::{Below, watched};
 use crate::drive::{Answer, drive};
 use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
@@ -174,14 +174,7 @@ fn complete<S>(flow: &mut Flow<S>, request: &mut Request<Body>, read: Read) -> R
 }
 
 /// Makes the first attempt, if the machine lets it out.
-fn begin<S, B>(flow: &mut Option<Flow<S>>, mut sending: Pin<&mut Option<Sending<S>>>) -> Stage
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+fn begin<S: Below>(flow: &mut Option<Flow<S>>, mut sending: Pin<&mut Option<Sending<S>>>) -> Stage {
     let Some((first, going)) = flow.as_mut().zip(sending.as_mut().as_pin_mut()) else {
         return Stage::Done;
     };
@@ -203,19 +196,12 @@ where
 }
 
 /// What follows the end of the first attempt; `None` where it succeeded and its response is held.
-fn poll_first<S, B>(
+fn poll_first<S: Below>(
     flow: &mut Option<Flow<S>>,
     sending: Pin<&mut Option<Sending<S>>>,
     stage: &mut Stage,
     cx: &mut Context<'_>,
-) -> Poll<Option<Concluded>>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+) -> Poll<Option<Concluded>> {
     let Some((flow, mut sending)) = flow.as_mut().zip(sending.as_pin_mut()) else {
         return Poll::Pending;
     };
@@ -245,14 +231,7 @@ where
 }
 
 /// What the healthy path leaves over, in a box.
-fn driven_on<S, B>(flow: &mut Option<Flow<S>>, unsent: Option<Attempt>) -> Stage
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+fn driven_on<S: Below>(flow: &mut Option<Flow<S>>, unsent: Option<Attempt>) -> Stage {
     match flow.take() {
         Some(flow) => {
             let rest = async move { answered(drive(flow, unsent).await) };
@@ -263,14 +242,7 @@ where
 }
 
 /// What the caller gets of a driven call.
-pub(crate) fn answered<S, B>(answer: Answer<S>) -> Result<Response<Body>, Status>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+pub(crate) fn answered<S: Below>(answer: Answer<S>) -> Result<Response<Body>, Status> {
     match answer {
         Answer::Over(result) => result.map(|mut held| held.give_on()),
         Answer::Stream(response, attempt, flow) => Ok(StreamBody::watch(response, flow, attempt)),

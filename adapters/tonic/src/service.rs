@@ -1,6 +1,7 @@
 //! This file knows the service under a generated client, and what is settled about a call before
 //! its first attempt: method, options, deadline, budget, readiness.
 
+use core::fmt;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use crate::attempt::PREVIOUS_ATTEMPTS;
+use crate::below::Below;
 use crate::builder::Builder;
 use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
 use crate::flow::Flow;
@@ -52,7 +54,7 @@ use crate::{CallOptions, Snapshots};
 /// # let _ = channel;
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Resilient<S> {
     pub(crate) route: Route<S>,
     pub(crate) settings: Arc<Settings>,
@@ -135,6 +137,17 @@ where
     }
 }
 
+/// Of what it knows, what a person asks for: not pages of settings and of parts.
+impl<S> fmt::Debug for Resilient<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resilient")
+            .field("target", &self.settings.target)
+            .field("circuit_breakers", &self.circuit_breaker_states())
+            .field("throttle_millitokens", &self.throttle_millitokens())
+            .finish_non_exhaustive()
+    }
+}
+
 /// What is settled about a call before its first attempt.
 struct Admitted {
     deadline: Deadline,
@@ -190,7 +203,7 @@ impl<S> Resilient<S> {
         if deadline.is_over(now) {
             // Zero is not none: nothing is sent.
             let method = Arc::clone(&method.path);
-            return Err(DeadlinePassed { method, attempts: 0, last: None, nobody: None }.into());
+            return Err(DeadlinePassed::before_any_attempt(method).into());
         }
         let deadline = match self.settings.budget_reserve {
             Some(reserve) => budgeted(now, &method.path, deadline, reserve)?,
@@ -224,7 +237,7 @@ impl<S> Resilient<S> {
         }
     }
 
-    fn start<B>(
+    fn start(
         &self,
         route: Route<S>,
         method: Arc<Method>,
@@ -233,11 +246,7 @@ impl<S> Resilient<S> {
         seen: Option<Box<Seen>>,
     ) -> ResponseFuture<S>
     where
-        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
+        S: Below,
     {
         let Admitted { deadline, waits, retries } = admitted;
         if let Route::Pool(pool) = &route {

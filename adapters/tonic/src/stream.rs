@@ -11,18 +11,16 @@ use core::task::{Context, Poll, ready};
 use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
-use http::{Request, Response};
+use http::Response;
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use tonic::Status;
 use tonic::body::Body;
-use tower_service::Service;
 
 use crate::TransportError;
 use crate::attempt::{Ended, in_headers};
-use crate::below::{Turns, watched};
+use crate::below::{Below, Turns, watched};
 use crate::drive::{Answer, drive};
-use crate::error::BoxError;
 use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::Whole;
@@ -54,14 +52,7 @@ type Polled = Option<Result<Frame<Bytes>, Status>>;
 /// Nothing of the service is ever pinned here.
 impl<S, const IN_FLIGHT: usize> Unpin for StreamBody<S, IN_FLIGHT> {}
 
-impl<S, B, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+impl<S: Below, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
     /// The response with its body watched to the end.
     pub(crate) fn watch(
         response: Response<Body>,
@@ -189,14 +180,7 @@ where
     }
 }
 
-impl<S, B, const IN_FLIGHT: usize> http_body::Body for StreamBody<S, IN_FLIGHT>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+impl<S: Below, const IN_FLIGHT: usize> http_body::Body for StreamBody<S, IN_FLIGHT> {
     type Data = Bytes;
     type Error = Status;
 

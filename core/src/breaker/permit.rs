@@ -5,10 +5,12 @@ use core::fmt;
 
 use super::Transition;
 use crate::Instant;
+use crate::words::NextTry;
 
 /// Leave for one attempt; give it back with [`CircuitBreaker::record`](crate::CircuitBreaker::record).
 ///
-/// A breaker makes it; [`UNTRACKED`](Self::UNTRACKED) is for where there is none. Losing it is harmless: its lease ends with the attempt's deadline.
+/// A breaker makes it; [`UNTRACKED`](Self::UNTRACKED) is for where there is none. Losing it is
+/// harmless: its lease ends with the attempt's deadline.
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "a permit that is not recorded is a trial that is waited for"]
@@ -51,7 +53,7 @@ pub struct Rejected {
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("circuit breaker is open")
+        write!(f, "circuit breaker is open, {}", NextTry(self.retry_at))
     }
 }
 

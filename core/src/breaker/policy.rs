@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::linked::Linked;
-use crate::num::{ONE_Q16, grown_q16, times_q16, widen, widen8to64, widen16};
+use crate::num::{ONE_Q16, grown_q16, times_q16, widen, widen16};
 use crate::rng::{mix, scale};
 use crate::{
     Code, CodeSet, Consecutive, Deadline, Instant, Invalid, Micros, Report, Trip, Verdict,
@@ -172,8 +172,7 @@ impl<T: Trip> BreakerPolicy<T> {
     pub const fn with_successes_to_close(mut self, successes: u8) -> Result<Self, Invalid> {
         if successes == 0 {
             let rule = "must be 1 or more successful trials";
-            let value = widen8to64(successes);
-            return Err(Invalid::new("breaker.successes_to_close", value, "", rule));
+            return Err(Invalid::new("breaker.successes_to_close", 0, "", rule));
         }
         self.successes_to_close = successes;
         Ok(self)
@@ -266,6 +265,8 @@ impl<T: Trip> BreakerPolicy<T> {
 
     /// Until when an attempt admitted at `now` with this `lease` is waited for: to its deadline,
     /// or for the open time (a second at least) when it has none.
+    // As a function of its own it takes more room than in the places that want it.
+    #[inline(always)]
     pub(crate) const fn lease_end(&self, now: Instant, lease: Deadline) -> Instant {
         if lease.is_none() { now.after(self.lease_for) } else { lease.instant() }
     }

@@ -26,9 +26,7 @@ pub use policy::CallPolicy;
 pub use upstream::{Keyed, Single, Upstream};
 
 use crate::retry::Stop;
-use crate::{
-    Code, Deadline, Growth, Instant, Outcome, Permit, Report, SmallRng, Target, Tried, Weight,
-};
+use crate::{Deadline, Growth, Instant, Outcome, Permit, Report, SmallRng, Target, Tried, Weight};
 
 /// One call: all attempts at one request.
 ///
@@ -176,7 +174,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let now = self.moved_on(now);
         if self.slot_of(attempt.id()).is_some() {
             self.forbid_repeats();
-            self.give_up_others(now, upstream, attempt.id());
+            self.give_up(now, upstream, attempt.id());
         }
     }
 
@@ -217,11 +215,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let now = self.moved_on(now);
         let Some(slot) = self.slot_of(attempt.id()) else { return self.following(now, None) };
         let took = now.since(attempt.started());
-        if ROOMY && matches!(outcome.code, Code::Ok) && !self.is_too_late(now, slot) {
-            let report = Report { outcome, took, weight: Weight::Counts };
+        let report = Report { outcome, took, weight: Weight::Counts };
+        if ROOMY && report.is_success() && !self.is_too_late(now, slot) {
             return self.succeed(now, upstream, slot, report);
         }
-        let report = Report { outcome, took, weight: Weight::Counts };
         let because = self.settle(now, upstream, slot, report);
         self.following(now, because)
     }
@@ -231,7 +228,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn cancel<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         let now = self.moved_on(now);
         if !matches!(self.phase, Phase::Ended(_)) {
-            self.give_up(now, upstream);
+            self.give_up(now, upstream, 0);
             self.phase = Phase::Ended(Stop::Cancelled);
         }
     }

@@ -51,7 +51,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if too_late {
             report.outcome = Outcome::new(Code::DeadlineExceeded);
         }
-        if self.repeats_at_once(&report.outcome) {
+        if self.spend_repetition(&report.outcome) {
             report.weight = Weight::Transparent;
         } else if too_late && self.short & short_mask(slot) != 0 {
             report.weight = Weight::CutShort;
@@ -66,10 +66,11 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.decide(now, upstream, &report)
     }
 
-    /// Whether it is certain that nothing was executed, and this is repeated without asking the
-    /// retry policy: never sent, at most three times in a row; refused, once per call.
+    /// Uses up one of the repetitions that need not ask the retry policy, because it is certain that
+    /// nothing was executed, and says whether there was one: never sent, at most three times in a
+    /// row; refused, once per call.
     #[inline(always)]
-    fn repeats_at_once(&mut self, outcome: &Outcome) -> bool {
+    fn spend_repetition(&mut self, outcome: &Outcome) -> bool {
         if matches!(outcome.code, Code::Ok) || self.has(NOT_REPLAYABLE) {
             return false;
         }
@@ -160,18 +161,21 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if IN_FLIGHT > 1 {
             // With room for one, what ended was it.
             self.book_the_late(now, upstream);
-            self.give_up(now, upstream);
+            self.give_up(now, upstream, 0);
         }
         self.phase = Phase::Ended(stop);
     }
 
-    /// Gives up what is under way without a verdict.
-    pub(super) fn give_up<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
-        for flight in &mut self.flights {
+    /// Gives up what is under way without a verdict, all but the attempt `kept`; no attempt is 0.
+    pub(super) fn give_up<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        kept: u16,
+    ) {
+        for flight in self.flights.iter_mut().filter(|flight| flight.id != 0 && flight.id != kept) {
             let given_up = core::mem::replace(flight, Flight::FREE);
-            if given_up.id != 0 {
-                upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
-            }
+            upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
         }
     }
 
@@ -189,19 +193,6 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
                 upstream.record(now, late.target, late.permit(), &report);
             }
             slot = slot.wrapping_add(1);
-        }
-    }
-
-    /// The same, but for the attempt with this id.
-    pub(super) fn give_up_others<U: Upstream + ?Sized>(
-        &mut self,
-        now: Instant,
-        upstream: &mut U,
-        id: u16,
-    ) {
-        for flight in self.flights.iter_mut().filter(|flight| flight.id != 0 && flight.id != id) {
-            let given_up = core::mem::replace(flight, Flight::FREE);
-            upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
         }
     }
 

@@ -22,7 +22,8 @@ mod policy;
 pub use action::{Dial, Escalation, ReconnectAction, Rung, Setback};
 pub use policy::ReconnectPolicy;
 
-use crate::{Deadline, Growth, Instant, Micros, SmallRng};
+use crate::rng::scale;
+use crate::{Deadline, Growth, Instant, Micros, Random, SmallRng};
 
 /// One link of one device to one peer: when to dial, and what to do when dialling does not help.
 ///
@@ -76,6 +77,8 @@ pub struct Reconnect {
     dials: u16,
     /// Rungs reached since the last session that proved itself.
     rung: u8,
+    /// How often the dial that is waited for was drawn anew, because the medium had been gone.
+    put_off: u8,
     /// A rung that was reached and not told yet.
     due: Option<Escalation>,
     phase: Phase,
@@ -107,13 +110,14 @@ impl Reconnect {
             climbed: 0,
             dials: 0,
             rung: 0,
+            put_off: 0,
             due: None,
             phase: Phase::Booting,
         }
     }
 
     /// The next action. `WaitUntil(at)` is the only source of "when", and `at` is always later
-    /// than `now`.
+    /// than `now`; [`Instant::MAX`] while a session is up, which is not waited out but used.
     ///
     /// A dial that is neither [`connected`](Self::connected) nor [`failed`](Self::failed) by its
     /// deadline has failed.
@@ -207,14 +211,21 @@ impl Reconnect {
     /// Says that the medium below has come back: the cable, the association.
     ///
     /// What brought it back, a switch or an access point, brought it back for everybody on it. So a
-    /// dial that was due in the meantime is drawn anew over one step of the backoff; one that is
-    /// due later stays.
+    /// dial that was due in the meantime is drawn anew, over one step of the backoff or over as long
+    /// as it is overdue, whichever is shorter; one that is due later stays.
+    ///
+    /// It is drawn anew three times at most: a driver that cannot tell a medium that was gone from
+    /// one that is slow to answer says this before every dial, and would never make one.
     pub fn carrier_back(&mut self, now: Instant, policy: &ReconnectPolicy) {
         let now = self.moved_on(now);
-        if matches!(self.phase, Phase::Waiting) {
+        let overdue = now.since(self.at);
+        if matches!(self.phase, Phase::Waiting) && !overdue.is_zero() && self.put_off < PUT_OFF {
             let mut step = self.growth;
             let again = policy.backoff().next_delay(&mut step, &mut self.rng);
-            self.at = self.at.max(now.after(again));
+            // What came due within a moment needs no more than that to be as far apart again.
+            let moment = Micros::from_micros(scale(overdue.as_micros(), self.rng.next_u32()));
+            self.at = now.after(again.shorter(moment));
+            self.put_off = self.put_off.saturating_add(1);
         }
     }
 
@@ -236,6 +247,7 @@ impl Reconnect {
         }
         self.at = now.after(policy.dial_timeout()).min(end.instant());
         self.dials = self.dials.wrapping_add(1);
+        self.put_off = 0;
         self.phase = Phase::Dialling;
         ReconnectAction::Dial(Dial { deadline: self.at, number: self.dials })
     }
@@ -294,5 +306,8 @@ impl Reconnect {
 
 /// Full jitter draws zero once in a million or so; what is never zero is never a hot loop.
 const SHORTEST_WAIT: Micros = Micros::from_micros(1);
+
+/// How often a dial may be drawn anew: a switch that starts goes up and down more than once.
+const PUT_OFF: u8 = 3;
 
 const _: () = assert!(size_of::<Reconnect>() <= 48, "a link is paid for per device");

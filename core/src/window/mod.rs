@@ -34,6 +34,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Failure, Self::Ignored, Self::SlowFailure, Self::SlowSuccess, Self::Success];
+
     /// Whether the attempt failed.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failure | Self::SlowFailure)

@@ -5,10 +5,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use evenkeel_core::{Random, SmallRng};
+use evenkeel_core::{Clock, Micros, Random, SmallRng};
 use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
 use evenkeel_tests::poll_n;
+use evenkeel_tokio::TokioClock;
 use evenkeel_tonic::Resilient;
 use futures_util::stream::{Stream, iter};
 use tokio::time::timeout;
@@ -17,6 +18,9 @@ use tonic::{Code, Request, Status, Streaming};
 
 type Client = LabClient<Resilient<Channel>>;
 
+/// What a call may take unless its caller says less.
+pub(crate) const LIMIT: Duration = Duration::from_secs(2);
+
 /// How calls ended.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -24,6 +28,8 @@ pub(crate) struct Tally {
     walked_away: AtomicU64,
     /// By status code.
     by_code: [AtomicU64; 17],
+    /// How long after its deadline a call ended, in microseconds, where that was longest.
+    overdue: AtomicU64,
 }
 
 impl Tally {
@@ -32,6 +38,7 @@ impl Tally {
             left: AtomicU64::new(calls),
             walked_away: AtomicU64::new(0),
             by_code: Default::default(),
+            overdue: AtomicU64::new(0),
         }
     }
 
@@ -48,6 +55,16 @@ impl Tally {
             Some(Err(status)) => &self.by_code[status.code() as usize],
         };
         place.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn took(&self, span: Micros, limit: Duration) {
+        let overdue = span.as_duration().saturating_sub(limit).as_micros();
+        self.overdue.fetch_max(overdue.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The longest that a call ended after its deadline; of those whose callers waited for the end.
+    pub(crate) fn overdue(&self) -> Duration {
+        Duration::from_micros(self.overdue.load(Ordering::Relaxed))
     }
 
     pub(crate) fn ended(&self) -> u64 {
@@ -74,22 +91,32 @@ pub(crate) async fn call(channel: Resilient<Channel>, seed: u32, tally: Arc<Tall
     let mut rng = SmallRng::seeded(seed);
     let client = LabClient::new(channel);
     while tally.take() {
-        let call = one(client.clone(), rng.next_u32());
+        let (draw, began) = (rng.next_u32(), TokioClock.now());
+        let call = one(client.clone(), draw);
         let end = match rng.next_u32() % 16 {
             // Walks away at a poll, or at a time.
             0 => poll_n(rng.next_u32() as usize % 5, call).await,
             1 => timeout(Duration::from_micros((rng.next_u32() % 4_000).into()), call).await.ok(),
             _ => Some(call.await),
         };
+        if end.is_some() {
+            tally.took(TokioClock.now().since(began), own_limit(draw).unwrap_or(LIMIT));
+        }
         tally.note(end);
     }
+}
+
+/// The limit that a caller sets for a call.
+fn own_limit(draw: u32) -> Option<Duration> {
+    let streams = matches!(draw % 16, 3 | 4);
+    (draw.is_multiple_of(5) && !streams).then(|| Duration::from_millis((draw % 100).into()))
 }
 
 async fn one(mut client: Client, draw: u32) -> Result<(), Status> {
     let message = Msg { blob: vec![7; draw as usize % 200], ..Msg::default() };
     let mut plain = Request::new(message.clone());
-    if draw.is_multiple_of(5) {
-        plain.set_timeout(Duration::from_millis((draw % 100).into()));
+    if let Some(limit) = own_limit(draw) {
+        plain.set_timeout(limit);
     }
     match draw % 16 {
         0 => client.charge(plain).await.map(drop),

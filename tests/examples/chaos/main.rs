@@ -33,7 +33,7 @@ use evenkeel_tonic::{HedgePolicy, Kit, Pool, Resilient};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
-use callers::Tally;
+use callers::{LIMIT, Tally};
 use memory::{Watch, flat, given_back};
 use proxy::Faults;
 
@@ -45,6 +45,10 @@ const CALLS: u64 = 1_000_000;
 const MANY: u64 = 200_000;
 /// At a time.
 const CALLERS: u32 = 64;
+/// What a call may end after its deadline, beyond what a timer on the same threads is late.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often it is looked at what there is.
+const TURN: Duration = Duration::from_millis(100);
 
 fn main() -> Result<(), Failure> {
     let calls = match env::var("CHAOS_CALLS") {
@@ -94,7 +98,7 @@ async fn storm(proxies: &[SocketAddr], calls: u64, faults: &Faults) -> Result<()
     for caller in callers {
         caller.await?;
     }
-    let marks = watched.await?;
+    let (marks, late) = watched.await?;
     let span = TokioClock.now().since(began).as_duration();
     let rate = calls as f64 / span.as_secs_f64();
     println!("{calls} calls in {} s: {rate:.0} each second", span.as_secs());
@@ -103,17 +107,22 @@ async fn storm(proxies: &[SocketAddr], calls: u64, faults: &Faults) -> Result<()
     let never = faults.all().into_iter().find(|(_, count)| *count == 0 && calls >= MANY);
     ensure(never.is_none(), || format!("what never happened proves nothing: {never:?}"))?;
     ensure(tally.ended() == calls, || format!("{} calls ended", tally.ended()))?;
+    let overdue = tally.overdue();
+    println!("late: a call by {} ms, a timer by {} ms", overdue.as_millis(), late.as_millis());
+    ensure(overdue <= late + GRACE, || format!("a call ended {overdue:?} after its deadline"))?;
     flat(&marks)?;
     nothing_is_held(&kit).await
 }
 
 /// Prints how far it is every ten seconds; answers how much memory there was at 25, 50, 75 and
-/// 100 %.
-async fn watch(tally: Arc<Tally>, calls: u64) -> Vec<Watch> {
-    let (mut marks, mut turn) = (Vec::new(), 0_u32);
+/// 100 %, and by how much a timer was late at most.
+async fn watch(tally: Arc<Tally>, calls: u64) -> (Vec<Watch>, Duration) {
+    let (mut marks, mut late, mut turn) = (Vec::new(), Duration::ZERO, 0_u32);
     for percent in [25, 50, 75, 100] {
         while tally.ended() < calls / 100 * percent {
-            sleep(Duration::from_millis(100)).await;
+            let began = TokioClock.now();
+            sleep(TURN).await;
+            late = late.max(TokioClock.now().since(began).as_duration().saturating_sub(TURN));
             turn += 1;
             if turn.is_multiple_of(100) {
                 println!("{} of {calls} calls, {}", tally.ended(), memory::now());
@@ -122,7 +131,7 @@ async fn watch(tally: Arc<Tally>, calls: u64) -> Vec<Watch> {
         println!("at {percent} %: {}", memory::now());
         marks.push(memory::now());
     }
-    marks
+    (marks, late)
 }
 
 async fn nothing_is_held(kit: &Kit) -> Result<(), Failure> {
@@ -142,7 +151,7 @@ fn kit(proxies: &[SocketAddr]) -> Result<Kit, Failure> {
     let hedge = HedgePolicy::after(Duration::from_millis(20))?.with_max_attempts(2)?;
     let calls = Resilient::builder()
         .methods(&METHODS)
-        .timeout(Duration::from_secs(2))?
+        .timeout(LIMIT)?
         .retry(RetryPolicy::DEFAULT.with_backoff(backoff.with_jitter(Jitter::Full)?))
         .retry_streaming()
         .method_hedge("/lab.v1.Lab/Put", Some(hedge))?

@@ -6,6 +6,7 @@ mod alike;
 mod budget;
 mod documented;
 mod faults;
+mod jitter;
 mod kit;
 mod lab;
 mod members;

@@ -37,7 +37,10 @@ fn c1_the_second_failure_opens_and_the_third_call_is_refused() {
 
     let refused = client.call(&[at_once(OK)]);
     assert_eq!(refused.sent(), 0);
-    assert_eq!(refused.reason.to_string(), "the circuit breaker is open");
+    assert_eq!(
+        refused.reason.to_string(),
+        "the circuit breaker is open, next try at 17.00s on its clock"
+    );
 }
 
 #[test]

@@ -57,11 +57,15 @@ fn reasons_to_stop() {
 
 #[test]
 fn refusals() {
-    let rejected = Rejected { retry_at: NOW };
-    assert_eq!(rejected.to_string(), "circuit breaker is open");
-    assert_eq!(Refusal::from(rejected), Refusal::CircuitOpen { retry_at: NOW });
-    let words = Refusal::CircuitOpen { retry_at: NOW }.to_string();
-    assert_eq!(words, "every eligible target's circuit breaker is open");
+    let retry_at = Instant::from_micros(5_250_000);
+    let rejected = Rejected { retry_at };
+    assert_eq!(rejected.to_string(), "circuit breaker is open, next try at 5.25s on its clock");
+    assert_eq!(Refusal::from(rejected), Refusal::CircuitOpen { retry_at });
+    let open = "every eligible target's circuit breaker is open";
+    let words = Refusal::CircuitOpen { retry_at }.to_string();
+    assert_eq!(words, format!("{open}, next try at 5.25s on its clock"));
+    let words = Refusal::CircuitOpen { retry_at: Instant::MAX }.to_string();
+    assert_eq!(words, format!("{open}, forced by hand"));
     assert_eq!(Refusal::NoTarget.to_string(), "no target is eligible");
 }
 

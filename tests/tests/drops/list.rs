@@ -1,13 +1,22 @@
-//! This file knows all futures and bodies that the server's adapters hand out, by reading their
+//! This file knows all futures and bodies that the adapters hand out, by reading their
 //! sources: one that is new must say where it is dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where each is dropped at every poll: a test of that name.
-const DROPPED: [(&str, &str); 24] = [
-    // tokio
+const EMBASSY: [(&str, &str); 7] = [
+    ("SleepUntil", "what_is_limited_and_dropped_anywhere_is_gone"),
+    ("call", "a_call_may_be_dropped_at_every_await"),
+    ("call_with", "a_call_dropped_anywhere_gives_its_place_back"),
+    ("drive", "a_call_dropped_anywhere_gives_its_place_back"),
+    ("feed_while_on_time", "a_watchdog_dropped_anywhere_is_not_fed"),
+    ("supervise", "a_supervisor_dropped_anywhere_lets_go_of_its_link"),
+    ("until", "what_is_limited_and_dropped_anywhere_is_gone"),
+];
+
+const TOKIO: [(&str, &str); 8] = [
     ("Driving", "a_trial_that_is_dropped_gives_its_place_back"),
     ("SleepUntil", "a_sleep_dropped_anywhere_holds_nothing"),
     ("WithBudget", "a_scope_dropped_anywhere_is_left"),
@@ -16,7 +25,9 @@ const DROPPED: [(&str, &str); 24] = [
     ("call_seeded", "a_trial_that_is_dropped_gives_its_place_back"),
     ("call_within", "a_call_within_a_deadline_dropped_anywhere_gives_its_place_back"),
     ("until", "a_limit_dropped_anywhere_drops_what_it_limits"),
-    // tonic
+];
+
+const TONIC: [(&str, &str); 16] = [
     ("Asked", "a_lookup_dropped_anywhere_stops_the_resolver"),
     ("Front", "in_a_request_stream"),
     ("Loan", "in_a_request_stream"),
@@ -37,24 +48,20 @@ const DROPPED: [(&str, &str); 24] = [
 
 #[test]
 fn each_has_a_test_that_drops_it() {
-    let dropped = BTreeMap::from(DROPPED);
     let tests: Vec<String> = ["tests", "adapters"].iter().flat_map(|top| sources(top)).collect();
-    let mut found = 0;
-    for adapter in ["tokio", "tonic"] {
-        for source in sources(&format!("adapters/{adapter}/src")) {
-            for name in futures_in(&source) {
-                let test = dropped.get(name).copied();
-                let test = test.unwrap_or_else(|| panic!("{adapter}: who drops {name}?"));
-                let begins = format!("fn {test}(");
-                assert!(
-                    tests.iter().any(|text| text.contains(&begins)),
-                    "no test is called {test}"
-                );
-                found += 1;
-            }
+    for (adapter, dropped) in [("embassy", &EMBASSY[..]), ("tokio", &TOKIO), ("tonic", &TONIC)] {
+        let dropped = BTreeMap::from_iter(dropped.iter().copied());
+        let mut found = BTreeSet::new();
+        let sources = sources(&format!("adapters/{adapter}/src"));
+        for name in sources.iter().flat_map(|source| futures_in(source)) {
+            let test = dropped.get(name).copied();
+            let test = test.unwrap_or_else(|| panic!("{adapter}: who drops {name}?"));
+            let begins = format!("fn {test}(");
+            assert!(tests.iter().any(|text| text.contains(&begins)), "no test is called {test}");
+            found.insert(name);
         }
+        assert!(found.into_iter().eq(dropped.into_keys()), "{adapter}: some are gone");
     }
-    assert!(found > 22, "{found}");
 }
 
 /// The futures and bodies a source hands out, or hands on inside its crate.

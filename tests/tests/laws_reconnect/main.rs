@@ -1,5 +1,6 @@
 //! The laws of a link, on random walks through everything that can happen to one.
 
+mod carrier;
 mod walk;
 
 use core::time::Duration;

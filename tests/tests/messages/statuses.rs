@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use evenkeel_core::{BreakerPolicy, BudgetPolicy, Consecutive, Micros, RetryPolicy};
 use evenkeel_tests::pb::METHODS;
-use evenkeel_tests::{Network, Peer, RawClient, Reason, Reply, Stub};
+use evenkeel_tests::{Dial, Network, Peer, RawClient, Reason, Reply, Stub};
 use evenkeel_tokio::{Budget, with_budget};
 use evenkeel_tonic::connect::{self, DialError, NotConnected};
 use evenkeel_tonic::health::HealthChecker;
@@ -100,6 +100,9 @@ async fn pooled() -> Vec<Row> {
     let waits = orders().wait_for_ready(true).timeout(3 * SECOND).unwrap();
     let waits = Kit::builder("orders").pool(members()).calls(waits).health(|health| health);
     let late = call(waits.build().unwrap().channel()).await;
+    net.on_dial("a", [Dial::Hang]);
+    let hung = orders().timeout(SECOND).unwrap().build_pool(members()).unwrap();
+    let hung = call(hung).await;
     client.pool().unwrap().close(SECOND).await;
     let closed = call(client).await;
     let factory = Factory::builder().upstream(Kit::builder("orders").pool(members()));
@@ -121,6 +124,12 @@ async fn pooled() -> Vec<Row> {
             said::<DeadlinePassed>(&late),
             "a call that waited for a connection, and no member had one: `nobody` says what was \
              last heard of each, from its dial or its health check",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&hung),
+            "nothing was sent: `connecting` does not answer. A firewall, a machine that is gone; \
+             `channel.connect_timeout` gives it up sooner",
         ),
         Row::new("Closed", said::<Closed>(&closed), "somebody closed this client; build another"),
         Row::new("UnknownUpstream", unknown, "a typing error, or an upstream that was not added"),

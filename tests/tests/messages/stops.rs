@@ -105,9 +105,9 @@ pub(crate) fn plain() -> Vec<Row> {
         ),
         Row::new(
             "Error::CircuitOpen",
-            Io::CircuitOpen { retry_at, last: None },
-            "the next attempt was not made; `retry_at` says when to come back, `last` what the peer \
-             said before",
+            Io::CircuitOpen { retry_at, retry_after: Micros::from_millis(5_000), last: None },
+            "the next attempt was not made; `retry_after` says when to come back, `last` what the \
+             peer said before",
         ),
         Row::new(
             "Error::DeadlineExceeded",

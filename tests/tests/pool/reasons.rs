@@ -54,7 +54,7 @@ async fn each_member_has_a_reason_of_its_own() {
     let kit = waiting(pool_of(&net, &["a", "b", "c"]));
     let late = call(&kit).await;
     let said = "no healthy target among b:1 (last: answered NOT_SERVING), a:1 (last: connection \
-                refused), c:1";
+                refused), c:1 (last: no health check was answered yet)";
     assert_eq!(late.message(), format!("{LATE}; {said}"), "nothing was heard of c in 3 s");
     let patient = call(&kit).await;
     assert!(patient.message().contains("c:1 (last: no answer within 5.00s)"), "{patient:?}");
@@ -80,6 +80,36 @@ async fn a_call_that_waited_for_a_dial_says_how_every_members_last_one_failed() 
     let said = "; no healthy target among a:1, b:1 (last: connection refused)";
     assert!(late.message().ends_with(said), "{late:?}");
     assert!(NotConnected::of(&late).is_some(), "the dial's own error is among the sources");
+}
+
+/// A machine that is away swallows the dial: whether the call would wait for it or not, the call
+/// was never sent, and says so.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_first_dial_hangs_to_the_end_says_that_it_does() {
+    for waits in [true, false] {
+        let lab = Lab::new(&["a"], plain().wait_for_ready(waits));
+        lab.net.on_dial("a", [Dial::Hang]);
+        let late = lab.call().await.unwrap_err();
+        assert_eq!(late.code(), Code::DeadlineExceeded);
+        let said = "in its first attempt; the connection to a:1 was still being made";
+        assert!(late.message().ends_with(said), "{late:?}");
+        let passed = cause::<DeadlinePassed>(&late).unwrap();
+        assert_eq!((passed.connecting.as_deref(), &passed.nobody), (Some("a:1"), &None));
+        assert_eq!(lab.count("a"), 0);
+    }
+}
+
+/// Another machine is away, which is no matter to who was answered by none of both.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_sent_does_not_blame_a_dial_elsewhere() {
+    let mut lab = Lab::new(&["a", "b"], plain());
+    lab.warm_up().await;
+    lab.serve_with("a", [Reply::hang()]);
+    lab.kill("b");
+    lab.net.on_dial("b", [Dial::Hang]);
+    let late = lab.call().await.unwrap_err();
+    assert_eq!(late.message(), "deadline of /lab.v1.Lab/Echo passed in its first attempt");
+    assert_eq!(cause::<DeadlinePassed>(&late).unwrap().connecting, None);
 }
 
 /// It waited, was sent, and was not answered: that it had waited before is no reason.

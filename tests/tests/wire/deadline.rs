@@ -99,6 +99,18 @@ async fn a_dial_that_hangs_ends_at_the_deadline() {
     assert_eq!(lab.breaker(ECHO).state, BreakerState::Open);
 }
 
+/// Who is told of the connection says that there was none.
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_hangs_is_named_where_it_is_known() {
+    for (target, to) in [("orders", "the connection to orders"), ("", "its connection")] {
+        let lab = Lab::dark_over_our_connector(timeout(1_000).target(target), [ok()]);
+        lab.net.on_dial("a", [evenkeel_tests::Dial::Hang]);
+        let failed = lab.unary(ECHO).await.unwrap_err();
+        let said = format!("passed in its first attempt; {to} was still being made");
+        assert!(failed.message().ends_with(&said), "{failed:?}");
+    }
+}
+
 /// The server's timer started from a value that was rounded down, so it may be faster than ours.
 #[tokio::test(start_paused = true)]
 async fn g55_a_cancellation_at_the_deadline_is_the_deadline() {

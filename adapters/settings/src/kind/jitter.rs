@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use evenkeel_core::Jitter;
 
 use super::number::{Decimal, decimal};
+use super::word::OneOf;
 use crate::fault::Faults;
 use crate::keys::Kind;
 use crate::node::{Node, Value};
@@ -15,7 +16,8 @@ pub(crate) struct AnyJitter;
 
 impl AnyJitter {
     fn parse(self, node: &Node<'_>) -> Result<Jitter, Cow<'static, str>> {
-        let word = node.as_text().and_then(|text| WORDS.iter().find(|(word, _)| *word == text));
+        let text = node.as_text();
+        let word = WORDS.0.iter().find(|(word, _)| Some(*word) == text);
         if let Some((_, jitter)) = word {
             return Ok(*jitter);
         }
@@ -42,37 +44,35 @@ impl Kind for AnyJitter {
     }
 
     fn write(&self, jitter: &Jitter) -> Option<Node<'static>> {
-        if let Jitter::Proportional(share) = jitter {
-            return Some(Node::number(decimal((*share).into())));
+        match jitter {
+            // A kind that is new here wants its word below.
+            Jitter::Decorrelated | Jitter::Equal | Jitter::Full | Jitter::None => {
+                WORDS.write(jitter)
+            }
+            Jitter::Proportional(share) => Some(Node::number(decimal((*share).into()))),
         }
-        let word = WORDS.iter().find(|(_, known)| known == jitter);
-        word.map(|(word, _)| Node::text(*word))
     }
 
     fn words(&self) -> String {
-        "\"none\", \"full\", \"equal\", \"decorrelated\" or the share of a proportional one, from \
-         0.0 to 1.0"
-            .to_owned()
+        format!("{}, or the share of a proportional one, from 0.0 to 1.0", WORDS.words())
     }
 
     fn schema(&self) -> Node<'static> {
-        let words = WORDS.iter().map(|(word, _)| Node::text(*word));
         let table = Node::table([
             ("type", Node::text("object")),
             ("properties", Node::table([("proportional", SHARE.schema())])),
             ("required", Node::list([Node::text("proportional")])),
             ("additionalProperties", Node::flag(false)),
         ]);
-        let words = Node::table([("enum", Node::list(words))]);
-        Node::table([("anyOf", Node::list([words, SHARE.schema(), table]))])
+        Node::table([("anyOf", Node::list([WORDS.schema(), SHARE.schema(), table]))])
     }
 }
 
 const SHARE: Decimal = Decimal(0..=1_000);
 
-const WORDS: [(&str, Jitter); 4] = [
+const WORDS: OneOf<Jitter> = OneOf(&[
     ("none", Jitter::None),
     ("full", Jitter::Full),
     ("equal", Jitter::Equal),
     ("decorrelated", Jitter::Decorrelated),
-];
+]);

@@ -1,5 +1,7 @@
 //! This file knows the clients' retry budgets: the core's throttle, and the models beside it.
 
+use core::hint::black_box;
+
 use evenkeel_core::{Code, CodeSet, Report, Throttle, ThrottlePolicy};
 
 use super::Memo;
@@ -42,6 +44,14 @@ impl Budgets {
         match self {
             Self::Shipped(_, each) => Some(each[client].millitokens()),
             _ => None,
+        }
+    }
+
+    /// Has a client's throttle brought from memory. A model's is left where it is.
+    #[inline]
+    pub(super) fn fetch(&self, client: usize) {
+        if let Self::Shipped(_, each) = self {
+            black_box(each[client].millitokens());
         }
     }
 

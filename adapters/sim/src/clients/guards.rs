@@ -1,5 +1,7 @@
 //! This file knows the clients' breakers, the core's own, and the model that stands in for one.
 
+use core::hint::black_box;
+
 #[cfg(feature = "command")]
 use evenkeel_core::AnyOf;
 #[cfg(feature = "rehearse")]
@@ -83,6 +85,17 @@ impl Guards {
         }
     }
 
+    /// Has a client's breaker brought from memory. A model's is smaller, and left where it is.
+    #[inline]
+    pub(super) fn fetch(&self, client: usize) {
+        match self {
+            Self::Consecutive(breakers) => breakers.fetch(client),
+            Self::LastN(breakers) => breakers.fetch(client),
+            Self::TimeWindow(breakers) => breakers.fetch(client),
+            _ => {}
+        }
+    }
+
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -139,6 +152,11 @@ impl Guards {
 impl<T: Trip> Breakers<T> {
     fn new(policy: BreakerPolicy<T>, jitter: u16, clients: usize, seed: u64) -> Self {
         Self { policy, jitter, seed, each: vec![Line(CircuitBreaker::closed()); clients] }
+    }
+
+    #[inline]
+    fn fetch(&self, client: usize) {
+        black_box(self.each[client].0.is_protecting());
     }
 
     #[inline]

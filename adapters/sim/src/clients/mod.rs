@@ -58,6 +58,13 @@ impl Clients {
         }
     }
 
+    /// Has what this client remembers brought from memory.
+    #[inline]
+    pub(crate) fn fetch(&self, client: usize) {
+        self.guards.fetch(client);
+        self.budgets.fetch(client);
+    }
+
     /// A call of `client` has started, which must be over by what is answered.
     #[inline]
     pub(crate) fn started(&mut self, now: u64, client: usize, caller: Deadline) -> Deadline {

@@ -7,7 +7,6 @@ use core::time::Duration;
 use evenkeel_core::Jitter;
 
 use super::{BreakerSpec, BudgetSpec, RetrySpec, RuleSpec, Spec};
-use crate::plot::short;
 
 impl Spec {
     /// As the settings file of a client. What the core does not ship is a section `[model]`, which
@@ -130,8 +129,10 @@ fn optional(limit: Option<Duration>) -> String {
     limit.map_or_else(|| "\"none\"".into(), span)
 }
 
-/// Thousandths as a number with a point, which is what makes it a float in TOML.
+/// Thousandths as a number with a point, which is what makes it a float in TOML; all three digits
+/// of them, or another policy would be read than was written.
 fn thousandths(value: u32) -> String {
-    let text = short(f64::from(value) / 1_000.0);
-    if text.contains('.') { text } else { format!("{text}.0") }
+    let text = format!("{}.{:03}", value / 1_000, value % 1_000);
+    let text = text.trim_end_matches('0');
+    if text.ends_with('.') { format!("{text}0") } else { text.into() }
 }

@@ -3,8 +3,8 @@
 use core::error::Error as _;
 
 use evenkeel_std::core::{
-    BreakerPolicy, CallPolicy, Code, Consecutive, Deadline, Instant, Outcome, Permit, Refusal,
-    Report, StopReason, Target, ThrottlePolicy, Tried, Upstream, checked,
+    BreakerPolicy, CallPolicy, Code, Consecutive, Deadline, Instant, Micros, Outcome, Permit,
+    Refusal, Report, StopReason, Target, ThrottlePolicy, Tried, Upstream, checked,
 };
 use evenkeel_std::{Error, Ledger, ManualClock, Shared, call};
 
@@ -119,16 +119,18 @@ fn without_a_target_there_is_no_attempt() {
 /// Whoever walks the chain finds the peer's error, or the cause of it where it is the error.
 #[test]
 fn every_ending_leads_to_the_peers_error() {
-    let (retry_at, last) = (Instant::ZERO, Some(Failed(Code::Unavailable)));
+    let (retry_at, retry_after) = (Instant::from_micros(9_000_000), Micros::from_millis(5_000));
+    let error = Failed(Code::Unavailable);
+    let last = Some(error);
     let source = |ending: &Ending| ending.source().map(ToString::to_string);
-    let open = Error::CircuitOpen { retry_at, last };
-    assert_eq!(open.to_string(), "circuit breaker is open");
+    let open = Error::CircuitOpen { retry_at, retry_after, last };
+    assert_eq!(open.to_string(), "circuit breaker is open, next try in 5.00s");
     assert!(open.source().unwrap().downcast_ref::<Failed>().is_some());
     let late = Error::DeadlineExceeded { last };
     assert_eq!(late.to_string(), "deadline exceeded");
     assert_eq!(source(&late).as_deref(), Some("the peer said UNAVAILABLE"));
 
-    let peer = Error::Peer { error: last.unwrap(), reason: StopReason::Throttled };
+    let peer = Error::Peer { error, reason: StopReason::Throttled };
     let why = "the peer said UNAVAILABLE (no further attempt: retries are throttled)";
     assert_eq!(peer.to_string(), why);
     assert!(peer.source().unwrap().downcast_ref::<Cause>().is_some());
@@ -140,19 +142,23 @@ fn every_ending_leads_to_the_peers_error() {
     let nothing: [Ending; 3] = [
         Error::NoTarget,
         Error::DeadlineExceeded { last: None },
-        Error::CircuitOpen { retry_at, last: None },
+        Error::CircuitOpen { retry_at: Instant::MAX, retry_after, last: None },
     ];
     assert!(nothing.iter().all(|ending| ending.source().is_none() && ending.peer().is_none()));
     assert_eq!(nothing[0].to_string(), "no target is eligible");
+    assert_eq!(nothing[2].to_string(), "circuit breaker is open, forced by hand");
 }
 
 /// For adapters with a loop of their own: a ledger nobody wrote to.
 #[test]
 fn a_call_without_attempts_has_no_last_error() {
-    let settle = |reason| Ledger::<u32, Failed>::default().settle(reason).unwrap_err();
-    let retry_at = Instant::from_micros(9);
-    let open = settle(StopReason::CircuitOpen { retry_at });
-    assert_eq!(open, Error::CircuitOpen { retry_at, last: None });
+    let now = Instant::from_micros(2);
+    let settle = |reason| Ledger::<u32, Failed>::default().settle(now, reason).unwrap_err();
+    for (micros, left) in [(9, 7), (2, 0), (1, 0)] {
+        let (retry_at, retry_after) = (Instant::from_micros(micros), Micros::from_micros(left));
+        let open = settle(StopReason::CircuitOpen { retry_at });
+        assert_eq!(open, Error::CircuitOpen { retry_at, retry_after, last: None });
+    }
     assert_eq!(settle(StopReason::NoTarget), Error::NoTarget);
     assert_eq!(settle(StopReason::DeadlinePassed), Error::DeadlineExceeded { last: None });
 }

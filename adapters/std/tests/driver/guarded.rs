@@ -22,6 +22,16 @@ fn state(shared: &Shared) -> (BreakerState, u16) {
     (snapshot.state, snapshot.failures)
 }
 
+/// By the breaker, at this moment.
+fn refused(
+    clock: &ManualClock,
+    shared: &Shared,
+    last: Option<Failed>,
+) -> Result<u32, Error<Failed>> {
+    let retry_at = shared.breaker().unwrap().retry_at.unwrap();
+    Err(Error::CircuitOpen { retry_at, retry_after: retry_at.since(clock.now()), last })
+}
+
 const LAST: Option<Failed> = Some(Failed(Code::Unavailable));
 
 /// C44, C45, C47.
@@ -31,8 +41,7 @@ fn a_threshold_below_the_attempts_ends_the_call_in_a_refusal() {
         let (clock, shared) = (ManualClock::new(), guarded(3, threshold));
         let ended = fails(&clock, &shared);
         assert_eq!((ended.attempts.len(), ended.at), (wire, at));
-        let retry_at = shared.breaker().unwrap().retry_at.unwrap();
-        assert_eq!(ended.result, Err(Error::CircuitOpen { retry_at, last: LAST }));
+        assert_eq!(ended.result, refused(&clock, &shared, LAST));
         assert_eq!(state(&shared), (BreakerState::Open, threshold));
     }
     let (clock, shared) = (ManualClock::new(), guarded(3, 3));
@@ -48,11 +57,9 @@ fn a_refused_call_sends_nothing_and_waits_for_nothing() {
     let calls: Vec<_> = (0..4).map(|_| fails(&clock, &shared)).collect();
     assert_eq!(calls.iter().map(|call| call.attempts.len()).collect::<Vec<_>>(), [3, 2, 0, 0]);
     assert_eq!(calls[0].result.unwrap_err().peer(), LAST.as_ref());
-    let retry_at = shared.breaker().unwrap().retry_at.unwrap();
-    assert_eq!(calls[1].result, Err(Error::CircuitOpen { retry_at, last: LAST }));
-    for refused in &calls[2..] {
-        assert_eq!(refused.result, Err(Error::CircuitOpen { retry_at, last: None }));
-        assert_eq!(refused.at, 0);
+    assert_eq!(calls[1].result, refused(&clock, &shared, LAST));
+    for call in &calls[2..] {
+        assert_eq!((call.result, call.at), (refused(&clock, &shared, None), 0));
     }
 }
 

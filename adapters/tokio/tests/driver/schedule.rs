@@ -160,11 +160,12 @@ async fn an_open_circuit_ends_the_call() {
     let ended = run(shared.view(), within(10_000), async |_| UNAVAILABLE).await;
     let (retry_at, last) = (state(&shared).retry_at.unwrap(), Some(Failed(Code::Unavailable)));
     assert_eq!((ended.starts(), ended.at), (vec![0, 100], 300));
-    assert_eq!(ended.result, Err(Error::CircuitOpen { retry_at, last }));
+    let retry_after = retry_at.since(TokioClock.now());
+    assert_eq!(ended.result, Err(Error::CircuitOpen { retry_at, retry_after, last }));
 
     let ended = run(shared.view(), within(10_000), async |_| UNAVAILABLE).await;
     assert_eq!((ended.attempts, ended.at), (vec![], 0));
-    assert_eq!(ended.result, Err(Error::CircuitOpen { retry_at, last: None }));
+    assert_eq!(ended.result, Err(Error::CircuitOpen { retry_at, retry_after, last: None }));
 }
 
 /// C48.

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use evenkeel_tokio::core::{Clock, Deadline};
+use evenkeel_tokio::core::{Clock, Deadline, Instant};
 use tokio::sync::watch;
 
 use super::connector::Dial;
@@ -66,6 +66,11 @@ impl Connectivity {
     /// a connection.
     pub fn last_failure(&self) -> Option<DialError> {
         self.link.last_failure()
+    }
+
+    /// Whether who has wanted a connection from `since` on still waits for its making.
+    pub(crate) fn is_making(&self, since: Instant) -> bool {
+        self.link.is_making(since)
     }
 
     /// Whether the state is [`State::Ready`].

@@ -79,6 +79,10 @@ impl Link {
         self.lock().last_failure().cloned()
     }
 
+    pub(super) fn is_making(&self, since: Instant) -> bool {
+        self.lock().is_making(since)
+    }
+
     /// A panic under the lock is not possible; if it were, the schedule would still be whole.
     fn lock(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)

@@ -42,6 +42,8 @@ pub(super) struct Schedule {
     changes: u64,
     /// How the last dial failed, until one makes a connection.
     last_failure: Option<DialError>,
+    /// When it last lost a connection that somebody had come for.
+    parted: Option<Instant>,
     phase: Phase,
 }
 
@@ -88,6 +90,7 @@ impl Schedule {
             overtaken: Serial(0),
             changes: 0,
             last_failure: None,
+            parted: None,
             phase: Phase::Idle,
         }
     }
@@ -164,6 +167,7 @@ impl Schedule {
         if serial != self.last {
             return;
         }
+        self.parted = Some(now);
         let after = now.since(since);
         if heard && (!self.secure || after >= self.policy.initial()) {
             self.start_afresh();
@@ -211,6 +215,17 @@ impl Schedule {
     /// How the last dial failed, also while the next one is under way.
     pub(super) const fn last_failure(&self) -> Option<&DialError> {
         self.last_failure.as_ref()
+    }
+
+    /// Whether who has wanted a connection from `since` on still waits for its making. Below TLS it
+    /// is made once the server has answered. Who may have had an earlier one is not counted.
+    pub(super) fn is_making(&self, since: Instant) -> bool {
+        let is_made = match self.phase {
+            Phase::Connected { heard, .. } => heard || !self.secure,
+            Phase::Dialing => false,
+            Phase::Idle | Phase::Paused { .. } => return false,
+        };
+        !is_made && self.parted.is_none_or(|parted| parted < since)
     }
 
     /// Differs whenever [`state`](Self::state) may.

@@ -29,10 +29,11 @@ impl Debug for Closed {
 
 impl Debug for DeadlinePassed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { method, attempts, last, nobody } = self;
+        let Self { method, attempts, last, nobody, connecting } = self;
         let mut shown = f.debug_struct("DeadlinePassed");
         shown.field("method", method).field("attempts", attempts);
-        shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody).finish()
+        shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody);
+        shown.field("connecting", connecting).finish()
     }
 }
 

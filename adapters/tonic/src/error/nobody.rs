@@ -16,7 +16,8 @@ pub struct NoHealthyTargets {
     /// The targets that were looked at.
     pub targets: Vec<String>,
     /// Of each of these, in the same order, what was last heard against it: how a health check
-    /// went, how a dial failed, or why its name has no address. `None` where nobody knows.
+    /// went, how a dial failed, or why its name has no address; or which of these has not come to
+    /// an end. `None` where nobody knows.
     pub last: Vec<Option<String>>,
 }
 

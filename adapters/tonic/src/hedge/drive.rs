@@ -2,18 +2,16 @@
 
 use core::future::poll_fn;
 
-use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline, Instant};
 use evenkeel_tokio::{Driven, TokioClock};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
-use tower_service::Service;
 
 use super::flights::{Flights, HedgedFlow, Landed, Landing};
 use crate::attempt::Ended;
+use crate::below::Below;
 use crate::drive::drive;
-use crate::error::BoxError;
 use crate::flow::{Concluded, Flow, Step};
 use crate::future::answered;
 use crate::pool::Connected;
@@ -32,18 +30,11 @@ pub(crate) struct Hedge<S> {
 
 /// The first answer to the message that `reading` reads. What turns out not to be one message that
 /// is kept cannot be sent twice: it has one attempt at a time.
-pub(crate) async fn hedge<S, B>(
+pub(crate) async fn hedge<S: Below>(
     hedge: Hedge<S>,
     mut request: Request<Body>,
     mut reading: Reading,
-) -> Result<Response<Body>, Status>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+) -> Result<Response<Body>, Status> {
     let Hedge { mut upstream, deadline, waits } = hedge;
     match poll_fn(|cx| reading.poll(request.body_mut(), cx)).await {
         Read::Failed(status) => {
@@ -66,14 +57,7 @@ where
 }
 
 /// Keeps attempts going until one has answered. The others are then dropped, which resets them.
-async fn race<S, B>(mut flow: HedgedFlow<S>) -> Result<Response<Body>, Status>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+async fn race<S: Below>(mut flow: HedgedFlow<S>) -> Result<Response<Body>, Status> {
     let mut flights = Flights::new();
     let mut first = FirstAttempt::default();
     let mut changes = flow.driven.upstream().pool().map(|pool| pool.changes());
@@ -111,14 +95,11 @@ where
 }
 
 /// Books what has come of an attempt; one that only waited goes on.
-fn land<S, B>(flow: &mut HedgedFlow<S>, flights: &mut Flights<S>, landing: Landing) -> Concluded
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+fn land<S: Below>(
+    flow: &mut HedgedFlow<S>,
+    flights: &mut Flights<S>,
+    landing: Landing,
+) -> Concluded {
     let Landing { attempt, pauses, landed } = landing;
     let concluded = match landed {
         Landed::Connected(Connected::This) => {

@@ -5,17 +5,16 @@ use core::future::poll_fn;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use bytes::Bytes;
 use evenkeel_tokio::core::{Attempt, Code, Instant};
-use http::{Request, Response};
+use http::Request;
 use tokio::sync::watch;
 use tonic::body::Body;
 use tower_service::Service;
 
 use super::policy::MOST;
 use crate::attempt::{Ended, Sending};
+use crate::below::Below;
 use crate::drive::{Pauses, wait};
-use crate::error::BoxError;
 use crate::flow::Flow;
 use crate::pool::{Connected, first};
 
@@ -56,14 +55,7 @@ pub(super) struct Landing {
     pub(super) landed: Landed,
 }
 
-impl<S, B> Flights<S>
-where
-    S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
+impl<S: Below> Flights<S> {
     pub(super) const fn new() -> Self {
         Self { flights: Vec::new() }
     }

@@ -97,15 +97,17 @@ impl<S> Line<S> {
 
     /// Whether it has a connection now, as far as anybody tells.
     pub(crate) fn is_connected(&self) -> bool {
-        let open = self.lock();
-        let connectivity = open.as_ref().and_then(|open| open.made.connectivity.as_ref());
-        connectivity.is_some_and(Connectivity::is_ready)
+        self.told(Connectivity::is_ready) == Some(true)
+    }
+
+    /// Whether an attempt made at `since` still waits for its connection to be made.
+    pub(crate) fn is_making(&self, since: Instant) -> bool {
+        self.told(|connectivity| connectivity.is_making(since)) == Some(true)
     }
 
     /// How its last dial failed, if it has no connection since.
     pub(crate) fn last_failure(&self) -> Option<DialError> {
-        let open = self.lock();
-        open.as_ref()?.made.connectivity.as_ref()?.last_failure()
+        self.told(Connectivity::last_failure).flatten()
     }
 
     /// Somebody would have used it, were it not away, or it broke under a call: it is dialled when
@@ -118,10 +120,7 @@ impl<S> Line<S> {
 
     /// A health check came through: it need not be away any longer.
     pub(crate) fn reached(&self) {
-        let open = self.lock();
-        let connectivity = open.as_ref().and_then(|open| open.made.connectivity.clone());
-        drop(open);
-        if let Some(connectivity) = connectivity {
+        if let Some(connectivity) = self.told(Connectivity::clone) {
             connectivity.reached();
             self.reach.store(Reach::of(&connectivity.state()) as u8, Ordering::Relaxed);
         }
@@ -175,6 +174,11 @@ impl<S> Line<S> {
         _ = self.calmed.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
         // Not under the lock: the channel may wake others. Calls that have it keep it.
         drop(open);
+    }
+
+    /// What whoever tells of its connection says, where there is a channel and somebody does.
+    fn told<R>(&self, ask: impl FnOnce(&Connectivity) -> R) -> Option<R> {
+        self.lock().as_ref()?.made.connectivity.as_ref().map(ask)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Open<S>>> {

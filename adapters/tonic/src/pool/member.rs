@@ -100,11 +100,21 @@ impl<S> Member<S> {
         }
     }
 
-    /// What was last heard against it: by a health check, or by who dialled it.
+    /// What was last heard against it, by a health check or by who dialled it; or who has heard
+    /// nothing yet.
     fn last_heard(&self) -> Option<String> {
         let unwell = self.flag.get().filter(|flag| flag.is_healthy() == Some(false));
         let why = unwell.and_then(HealthFlag::why).map(|why| why.to_string());
-        why.or_else(|| self.line.last_failure().map(|failed| innermost(&failed)))
+        let why = why.or_else(|| self.line.last_failure().map(|failed| innermost(&failed)));
+        why.or_else(|| self.awaited().map(str::to_owned))
+    }
+
+    /// What nobody has heard the end of.
+    fn awaited(&self) -> Option<&'static str> {
+        if self.flag.get().is_some_and(|flag| flag.is_healthy().is_none()) {
+            return Some("no health check was answered yet");
+        }
+        self.line.is_making(Instant::MAX).then_some("still connecting")
     }
 
     /// Whether this changes anything.

@@ -1,5 +1,8 @@
 //! This file knows what to say of those who could not be asked.
 
+use std::sync::Arc;
+
+use evenkeel_tokio::core::Attempt;
 use tonic::Status;
 
 use super::{MethodUpstream, Way};
@@ -27,5 +30,18 @@ impl<S> MethodUpstream<S> {
             }
         };
         is_waiting.then(|| self.nobody())
+    }
+
+    /// The place `attempt` goes to, if the connection to it is still being made: then nothing was
+    /// sent there.
+    pub(crate) fn connecting(&self, attempt: &Attempt) -> Option<Arc<str>> {
+        let (place, is_making) = match self.member(attempt) {
+            Some(member) => (&member.name, member.line.is_making(attempt.started())),
+            None => {
+                let connectivity = self.settings.connectivity.as_ref()?;
+                (&self.settings.target, connectivity.is_making(attempt.started()))
+            }
+        };
+        is_making.then(|| Arc::clone(place))
     }
 }

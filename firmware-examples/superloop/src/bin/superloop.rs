@@ -13,7 +13,8 @@ use defmt_semihosting as _;
 use evenkeel_core::rng::seed_from;
 use evenkeel_core::{
     Action, Backoff, BreakerPolicy, BreakerTable, Call, CallPolicy, Clock, Consecutive, Deadline,
-    Instant, Jitter, Keyed, Micros, Outcome, Random, RetryPolicy, SmallRng, StopReason, checked,
+    Instant, Jitter, Keyed, Micros, Outcome, Random, RetryPolicy, SmallRng, StopReason, Transition,
+    checked,
 };
 use superloop::SysTickClock;
 
@@ -59,18 +60,31 @@ fn read(table: &mut BreakerTable<u8, 4>, bus: &mut Bus, seed: u32) -> StopReason
     let clock = SysTickClock;
     let mut call = Call::new(READ.deadline(clock.now(), Deadline::NONE), seed);
     loop {
-        let mut sensor = Keyed::new(SENSOR, &READ, table, &BREAKER);
-        match call.poll(clock.now(), &mut sensor) {
+        let mut lent = sensor(table);
+        let action = call.poll(clock.now(), &mut lent);
+        // Before it is carried out: a wait would make it old news, and after a finish nobody asks.
+        tell(lent.changed());
+        match action {
             Action::Attempt(attempt) => {
                 let outcome = bus.transfer();
-                let _ = call.complete(clock.now(), &mut sensor, attempt, outcome);
+                let mut lent = sensor(table);
+                let _ = call.complete(clock.now(), &mut lent, attempt, outcome);
+                tell(lent.changed());
             }
             Action::WaitUntil(at) => sleep_until(at),
             Action::Finish(reason) => return reason,
         }
-        if let Some(changed) = sensor.changed() {
-            defmt::warn!("circuit of {=u8:#x}: {}", SENSOR, changed);
-        }
+    }
+}
+
+/// What is lent to a call for one step: made anew for each, it says what that one changed.
+const fn sensor(table: &mut BreakerTable<u8, 4>) -> Keyed<'_, u8, 4> {
+    Keyed::new(SENSOR, &READ, table, &BREAKER)
+}
+
+fn tell(changed: Option<Transition>) {
+    if let Some(changed) = changed {
+        defmt::warn!("circuit of {=u8:#x}: {}", SENSOR, changed);
     }
 }
 

@@ -51,7 +51,7 @@ fn drive<U: Upstream>(scenario: &Scenario, upstream: &mut U) -> Result<Trace, In
         }
     };
     let Wire { now, ledger, mut trace, .. } = wire;
-    trace.told = told(ledger.settle(reason)).into();
+    trace.told = told(ledger.settle(now, reason)).into();
     trace.elapsed = Seconds::from(now.since(began)) + scenario.overcounted(&trace);
     Ok(trace)
 }

@@ -351,3 +351,27 @@ fn without_a_pause_it_changes_nothing() {
     assert!(matches!(schedule.state(), State::Ready));
     schedule.heard(serial);
 }
+
+/// Who is blamed for a call that has come to its deadline.
+#[test]
+fn a_connection_is_being_made_for_those_who_can_have_had_no_other() {
+    let mut schedule = plain(1);
+    assert!(!schedule.is_making(at(5)), "nobody dials");
+    let serial = schedule.begin(at(5)).unwrap();
+    assert!(schedule.is_making(at(0)) && schedule.is_making(at(5)));
+    schedule.connected(at(6), serial);
+    assert!(!schedule.is_making(at(5)), "it is made");
+    // The server drains it: a call from before may still be on it.
+    schedule.heard(serial);
+    let Ask::Dial(fresh) = schedule.ask(at(10)) else { panic!("{schedule:?}") };
+    let told = [9, 10, 11].map(|since| schedule.is_making(at(since)));
+    assert_eq!(told, [false, false, true]);
+    schedule.failed(at(20), fresh, DialError::Abandoned);
+    assert!(!schedule.is_making(at(11)), "that is another error");
+
+    let mut secure = Schedule::new(DialPolicy::DEFAULT, true, 1);
+    let serial = connect(&mut secure, at(0));
+    assert!(secure.is_making(at(0)), "TLS has not begun");
+    secure.heard(serial);
+    assert!(!secure.is_making(at(0)));
+}
