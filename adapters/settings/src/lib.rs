@@ -29,6 +29,7 @@ mod names;
 mod node;
 mod reader;
 pub mod reference;
+mod renamed;
 mod section;
 mod service_config;
 mod settings;

@@ -1,4 +1,5 @@
-//! This file knows what the core calls a setting, and what a settings file calls it.
+//! This file knows what the core calls a setting, what a settings file calls it, and which name
+//! somebody meant.
 
 use evenkeel_core::Invalid;
 
@@ -32,3 +33,15 @@ pub(crate) fn rule_of(invalid: &Invalid) -> &'static str {
         _ => invalid.rule(),
     }
 }
+
+/// The one of `known` that is so near to `name` that it was meant.
+pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let apart = |known: &str| strsim::damerau_levenshtein(name, known);
+    known.min_by_key(|known| apart(known)).filter(|it| apart(it) <= it.len().div_ceil(3))
+}
+
+/// Longer than any name there is, and short enough to compare with all of them.
+pub(crate) const LONGEST_NAME: usize = 48;

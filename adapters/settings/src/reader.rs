@@ -5,8 +5,9 @@ use evenkeel_core::Invalid;
 use crate::Settings;
 use crate::fault::Faults;
 use crate::keys::{Block, Keys, Kind};
-use crate::names::{path_of, rule_of};
+use crate::names::{LONGEST_NAME, nearest, path_of, rule_of};
 use crate::node::{Entry, Node, Value};
+use crate::renamed;
 
 /// Reads what `node` says about a block; what it does not mention stays as it is.
 pub(crate) fn read<B: Block>(block: &mut B, node: &Node<'_>, faults: &mut Faults<'_>) {
@@ -57,18 +58,33 @@ impl Keys for Reader<'_, '_, '_> {
 
 impl Reader<'_, '_, '_> {
     fn refuse_unknown(self) {
-        for entry in self.entries {
-            if self.known.contains(&&*entry.name) {
-                continue;
-            }
-            let known = &self.known;
-            self.faults.within(&entry.name, |faults| {
-                let hint = if faults.is_full() { None } else { suggestion(&entry.name, known) };
-                let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-                faults.refuse_at(entry.at, format!("there is no such setting{hint}"));
+        let Self { entries, known, faults } = self;
+        for entry in entries.iter().filter(|entry| !known.contains(&&*entry.name)) {
+            faults.within(&entry.name, |faults| {
+                let name = if faults.is_full() { None } else { plain(&entry.name) };
+                let hint = name.as_deref().and_then(|name| suggestion(name, &known));
+                refuse_name(entry, hint, faults);
+                if name.is_some_and(|name| renamed::is_section(&name)) {
+                    refuse_renamed(&entry.node, faults);
+                }
             });
         }
     }
+}
+
+/// A section with another name here may have keys with other names: all of it is told at once.
+fn refuse_renamed(section: &Node<'_>, faults: &mut Faults<'_>) {
+    let Value::Table(entries) = &section.value else { return };
+    for entry in entries {
+        if let Some(hint) = plain(&entry.name).as_deref().and_then(renamed::hint) {
+            faults.within(&entry.name, |faults| refuse_name(entry, Some(hint), faults));
+        }
+    }
+}
+
+fn refuse_name(entry: &Entry<'_>, hint: Option<String>, faults: &mut Faults<'_>) {
+    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+    faults.refuse_at(entry.at, format!("there is no such setting{hint}"));
 }
 
 fn refuse_together(
@@ -92,25 +108,24 @@ fn refuse_together(
 
 /// What somebody who wrote `name` may have meant.
 fn suggestion(name: &str, known: &[&'static str]) -> Option<String> {
-    if name.len() > LONGEST_NAME {
-        return None;
+    if let Some(hint) = renamed::hint(name) {
+        return Some(hint);
     }
-    let name = name.to_ascii_lowercase().replace('-', "_");
     // The same word in another section is nearer than another word in this one.
     let elsewhere = Settings::paths();
     let same = |path: &&String| path.rsplit_once('.').is_some_and(|(_, key)| key == name);
-    if !known.contains(&&*name)
+    if !known.contains(&name)
         && let Some(path) = elsewhere.iter().find(same)
     {
         return Some(format!("did you mean {path}?"));
     }
-    let distance = |known: &str| strsim::damerau_levenshtein(&name, known);
-    let nearest = known.iter().copied().min_by_key(|known| distance(known))?;
-    if distance(nearest) <= nearest.len().div_ceil(3) {
+    if let Some(nearest) = nearest(name, known.iter().copied()) {
         return Some(format!("did you mean {nearest}?"));
     }
     Some(format!("there are: {}", known.join(", ")))
 }
 
-/// Longer than any name there is, and short enough to compare with all of them.
-const LONGEST_NAME: usize = 48;
+/// A name as settings are named; none if it is too long to be one.
+fn plain(name: &str) -> Option<String> {
+    (name.len() <= LONGEST_NAME).then(|| name.to_ascii_lowercase().replace('-', "_"))
+}

@@ -45,9 +45,14 @@ fn absurd_scenarios_are_refused_in_words() {
         ("endless.toml", "end = \"9000h\"", "at most 30 days"),
         ("never.toml", "end = \"0s\"", "longer than zero"),
         ("unit.toml", "[server]\nservice = 10", "a span of time with its unit"),
-        ("unknown.toml", "[server]\nworker = 10", "unknown field `worker`"),
-        ("section.toml", "[fleets]\n", "unknown field `fleets`"),
-        ("preset.toml", "policy = \"stedy\"", "presets are steady,"),
+        (
+            "unknown.toml",
+            "[server]\nworker = 10",
+            "line 2: server.worker: there is no such key; did you mean workers?",
+        ),
+        ("section.toml", "[fleets]\n", "line 1: fleets: there is no such key; did you mean fleet?"),
+        ("stedy.toml", "policy = \"stedy\"", "no such file; did you mean steady?"),
+        ("preset.toml", "policy = \"nonsense\"", "no such file; there are: steady, "),
         ("file.toml", "policy = \"no/such.toml\"", "no/such.toml"),
         ("both.toml", "[fleet]\nrate = 1.0\nthink = \"1s\"", "one of the two must go"),
         ("brownout.toml", "[fault]\nkind = \"brownout\"", "needs it"),
@@ -57,7 +62,14 @@ fn absurd_scenarios_are_refused_in_words() {
         ("clients.toml", "[fleet]\nclients = 0", "fleet.clients"),
         ("layers.toml", "[fleet]\nlayers = 9", "fleet.layers"),
         ("sigma.toml", "[server]\nsigma = 1.0", "belongs to law"),
-        ("toml.toml", "policy = = 3", "TOML parse error"),
+        ("toml.toml", "policy = = 3", "line 1: "),
+        ("slow.toml", "[server]\nservice = \"900h\"", "server.service: must be at most 30 days"),
+        ("cost.toml", "[server]\nreject_cost = \"900h\"", "longer than 30 days to answer"),
+        ("network.toml", "[server]\nnetwork = \"900h\"", "longer than 30 days to answer"),
+        ("start.toml", "[fault]\nstart = \"900h\"", "must begin and end within 30 days"),
+        ("length.toml", "[fault]\nlength = \"900h\"", "must begin and end within 30 days"),
+        ("setup.toml", "[fault]\nkind = \"restart\"\nsetup = \"900h\"", "at most 30 days"),
+        ("think.toml", "[fleet]\nthink = \"900h\"", "above zero"),
     ] {
         let message = refusal(name, text);
         assert!(message.contains(words), "{text}: {message}");

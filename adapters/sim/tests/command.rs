@@ -116,6 +116,77 @@ fn every_problem_names_its_file_and_its_line() {
     assert!(errors.contains("preset.toml: line 2: policy: there is no preset"), "{errors}");
 }
 
+/// The file, the line, the key, and what would be right: never the reader's own words.
+#[test]
+fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
+    let long = "x".repeat(1 << 16);
+    for (text, told) in [
+        (
+            "[fault]\nkind = \"stal\"\n",
+            "line 2: fault.kind = \"stal\": there is no such word; did you mean stall?",
+        ),
+        ("seeds = 1\n[flet]\n", "line 2: flet: there is no such key; did you mean fleet?"),
+        ("sead = 1\n", "line 1: sead: there is no such key; did you mean seed?"),
+        (
+            "fleet.clients = -1\n",
+            "line 1: fleet.clients: must be a whole number from 0 to 4294967295, and is integer -1",
+        ),
+        ("[fleet]\nrate = \"7\"\n", "line 2: fleet.rate: must be a number, and is string \"7\""),
+        (
+            "[server]\nservice = 10\n",
+            "line 2: server.service: must be a span of time with its unit, such as \"250ms\", and is integer 10",
+        ),
+        ("[server]\nlaw = 1\n", "line 2: server.law: must be a word in quotes"),
+        ("[[fleet]]\nclients = 1\n", "line 1: fleet: no key here takes a list"),
+        (
+            "[fleet]\n\"a\\nb\" = 1\n",
+            "line 2: fleet.\"a\\nb\": there is no such key; there are: clients",
+        ),
+        ("\n\nserver = 3\n", "line 3: server: must be a section, and is integer 3"),
+        (
+            "end = \"9 parsecs\"\n",
+            "line 1: end: \"9 parsecs\" is no span of time; write a number and",
+        ),
+        ("seeds = 1\nseeds = 2\n", "line 2: duplicate key"),
+        ("policy = = 3", "line 1: "),
+        (&format!("{long} = 1"), "line 1: xxx"),
+        (&format!("[fault]\nkind = \"{long}\""), "line 2: fault.kind = \"xxx"),
+    ] {
+        let scenario = file("misread.toml", text);
+        let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+        assert!(errors.starts_with(&format!("evenkeel: {scenario}: {told}")), "{errors}");
+        assert!(errors.len() < scenario.len() + 300, "{errors}");
+        for raw in ["expected", "unknown", "Raw", "TOML parse"] {
+            assert!(!errors.contains(raw) || text.contains("= ="), "{errors}");
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_preset_is_met_with_the_right_one_or_with_all() {
+    let scenario = file("presets.toml", SMALL);
+    for arguments in [
+        &["presets", "PRESET"][..],
+        &["presets", "PRESET", "--rust"],
+        &["check", "PRESET"],
+        &["explain", "PRESET"],
+        &["simulate", &scenario, "--policy", "PRESET"],
+        &["compare", "--scenario", &scenario, "naive", "PRESET"],
+    ] {
+        for (wrong, right) in [
+            ("stedy", "did you mean steady?"),
+            ("grpc_a6", "did you mean grpc-a6?"),
+            ("nonsense", "there are: steady, no-retry, naive, kit, "),
+        ] {
+            let arguments: Vec<&str> =
+                arguments.iter().map(|it| if *it == "PRESET" { wrong } else { it }).collect();
+            let (_, errors) = evenkeel(&arguments, 2);
+            let told = format!("there is no preset called \"{wrong}\"");
+            assert!(errors.contains(&told) && errors.contains(right), "{errors}");
+        }
+    }
+}
+
 #[test]
 fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     let scenario = file("check.toml", SMALL);

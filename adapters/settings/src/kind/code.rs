@@ -6,6 +6,7 @@ use evenkeel_core::{Code, CodeSet};
 
 use crate::fault::Faults;
 use crate::keys::Kind;
+use crate::names::{LONGEST_NAME, nearest};
 use crate::node::Node;
 
 /// Status codes, by name in any case or by number; never `OK`.
@@ -61,8 +62,24 @@ fn code(node: &Node<'_>) -> Result<Code, Cow<'static, str>> {
     match known_code(node) {
         Some(Code::Ok) => Err("OK is no failure".into()),
         Some(code) => Ok(code),
-        None => Err("must be the name of a gRPC status code, or its number from 1 to 16".into()),
+        None => {
+            let hint = node
+                .as_text()
+                .and_then(near_code)
+                .map_or_else(String::new, |near| format!("; did you mean {}?", near.name()));
+            Err(format!("must be the name of a gRPC status code, or its number from 1 to 16{hint}")
+                .into())
+        }
     }
+}
+
+/// The code that somebody who wrote `text` may have meant.
+fn near_code(text: &str) -> Option<Code> {
+    if text.len() > LONGEST_NAME {
+        return None;
+    }
+    let text = text.to_ascii_uppercase().replace(['-', ' '], "_");
+    Code::from_name(nearest(&text, Code::ALL.iter().skip(1).map(|code| code.name()))?)
 }
 
 /// The code with this name in any case, or with this number.

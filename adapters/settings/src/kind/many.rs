@@ -7,7 +7,7 @@ use crate::fault::Faults;
 use crate::keys::Kind;
 use crate::node::Node;
 
-/// A value, or the word `none`.
+/// A number or a text, or the word `none`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrNone<K>(pub(crate) K);
 
@@ -39,6 +39,11 @@ impl<K: Kind> Kind for OrNone<K> {
     fn read(&self, node: &Node<'_>, faults: &mut Faults<'_>) -> Option<Self::Value> {
         if node.as_text() == Some("none") {
             return Some(None);
+        }
+        // Such as null, which is none elsewhere: what is wanted inside does not know the word.
+        if node.as_text().is_none() && node.as_number().is_none() {
+            faults.refuse(node, format!("must be {}", self.words()));
+            return None;
         }
         self.0.read(node, faults).map(Some)
     }

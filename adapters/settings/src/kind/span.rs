@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use evenkeel_core::Micros;
 
+use super::many::OrNone;
 use super::number::thousandths;
 use crate::fault::Faults;
 use crate::keys::Kind;
@@ -13,27 +14,36 @@ use crate::node::Node;
 /// A span of time, whole microseconds below 2^48 of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    zero: bool,
+    /// What zero breaks, where it would be a mistake.
+    zero: Option<&'static str>,
 }
 
 impl Span {
     /// Zero means something.
-    pub(crate) const ANY: Self = Self { zero: true };
+    pub(crate) const ANY: Self = Self { zero: None };
     /// Zero would be a mistake.
-    pub(crate) const POSITIVE: Self = Self { zero: false };
+    pub(crate) const POSITIVE: Self = Self { zero: Some("must be longer than zero") };
+    /// Zero would be a mistake for `"none"`, which it means elsewhere.
+    pub(crate) const OR_NONE: OrNone<Self> =
+        OrNone(Self { zero: Some("must be longer than zero, or \"none\"") });
 
     fn parse(self, node: &Node<'_>) -> Result<Duration, Cow<'static, str>> {
-        if let Some(number) = node.as_number().filter(|text| thousandths(text).is_some()) {
+        let number = node.as_number().and_then(|text| Some((text, thousandths(text)?)));
+        if let Some((number, value)) = number {
+            // A unit would not mend a zero.
+            if let Some(rule) = self.zero.filter(|_| value == 0) {
+                return Err(rule.into());
+            }
             // Seconds to one reader, milliseconds to the next.
             let number = crate::node::shortened(number);
             return Err(format!("needs a unit: \"{number}s\", \"{number}ms\", …").into());
         }
         let text = node.as_text().ok_or_else(|| format!("must be {}", self.words()))?;
         let span = parse(text)?;
-        if span.is_zero() && !self.zero {
-            return Err("must be longer than zero".into());
+        match self.zero {
+            Some(rule) if span.is_zero() => Err(rule.into()),
+            _ => Ok(span),
         }
-        Ok(span)
     }
 }
 
@@ -49,7 +59,7 @@ impl Kind for Span {
     }
 
     fn words(&self) -> String {
-        let zero = if self.zero { "" } else { ", longer than zero" };
+        let zero = if self.zero.is_none() { "" } else { ", longer than zero" };
         format!("a span of time such as \"1.5s\" or \"250ms\"{zero}")
     }
 

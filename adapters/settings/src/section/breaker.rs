@@ -6,7 +6,7 @@ use evenkeel_core::{BreakerPolicy, CallPolicy, CodeSet, Invalid, Trip};
 
 use super::rule::{self, BreakerRule};
 use crate::keys::{Block, Keys};
-use crate::kind::{Codes, Count, Decimal, OneOf, OrNone, Span};
+use crate::kind::{Codes, Count, Decimal, OneOf, Span};
 
 /// `[breaker]`: when the circuit of a target and method opens, for how long, and what closes it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -153,7 +153,7 @@ impl Breaker {
         );
         keys.key(
             "slow_after",
-            OrNone(Span::POSITIVE),
+            Span::OR_NONE,
             &mut self.slow_after,
             "From how long on a call is slow. A slow trial opens the circuit again.",
         );
@@ -186,7 +186,7 @@ impl Breaker {
         );
         keys.key(
             "max_open",
-            OrNone(Span::POSITIVE),
+            Span::OR_NONE,
             &mut self.max_open,
             "It never stays open longer; below recovery_timeout it wins.",
         );

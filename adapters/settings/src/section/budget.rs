@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::{BudgetPolicy, DeadlineBudget, Instant, Invalid};
 
 use crate::keys::{Block, Keys};
-use crate::kind::{ByName, OneOf, OrNone, Span};
+use crate::kind::{ByName, OneOf, Span};
 
 /// `[budget]`: what a whole request may still spend, and how its calls are trimmed to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -56,7 +56,7 @@ impl Block for Budget {
     fn keys(&mut self, keys: &mut impl Keys) {
         keys.key(
             "total",
-            OrNone(Span::POSITIVE),
+            Span::OR_NONE,
             &mut self.total,
             "What a request has that came in without a deadline; \"none\" gives it no budget.",
         );

@@ -5,7 +5,7 @@ use core::time::Duration;
 use evenkeel_core::Invalid;
 
 use crate::keys::{Block, Keys};
-use crate::kind::{AnyTarget, Flag, List, OrNone, Span, Unset};
+use crate::kind::{AnyTarget, Flag, List, Span, Unset};
 use crate::section::Tls;
 use crate::target::TargetName;
 
@@ -85,7 +85,7 @@ impl Block for Channel {
         keys.key("insecure", Flag, &mut self.insecure, "Connects without TLS.");
         keys.key(
             "keepalive_interval",
-            OrNone(Span::POSITIVE),
+            Span::OR_NONE,
             &mut self.keepalive_interval,
             "From one keepalive ping to the next while there are calls; 10 s or more.",
         );
@@ -97,7 +97,7 @@ impl Block for Channel {
         );
         keys.key(
             "idle_timeout",
-            OrNone(Span::POSITIVE),
+            Span::OR_NONE,
             &mut self.idle_timeout,
             "After how long without a call a connection is closed.",
         );

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::{CallPolicy, Invalid};
 
 use crate::keys::{Block, Keys};
-use crate::kind::{ByName, OrNone, Span};
+use crate::kind::{ByName, Span};
 use crate::method::method_name;
 
 /// `[timeout]`: how long a call may take, retries included.
@@ -46,7 +46,7 @@ impl Block for Timeout {
                                    deadline wins when it is nearer.";
 
     fn keys(&mut self, keys: &mut impl Keys) {
-        let span = OrNone(Span::POSITIVE);
+        let span = Span::OR_NONE;
         let methods = ByName { of: span, names: "full method names", name: method_name };
         keys.key(
             "default",

@@ -1,5 +1,6 @@
 //! What a settings file may say, and what comes of it.
 
+mod any;
 mod bounds;
 mod environment;
 mod every_key;
@@ -8,6 +9,7 @@ mod members;
 mod names;
 mod policies;
 mod refused;
+mod renamed;
 mod spans;
 mod values;
 mod warnings;

@@ -112,6 +112,29 @@ fn c35_a_breaker_that_could_not_work_is_refused() {
     }
 }
 
+#[test]
+fn a_misspelt_code_is_met_with_the_right_one() {
+    for (wrong, hint) in [
+        ("UNAVAILABEL", "16; did you mean UNAVAILABLE?"),
+        ("unavaliable", "16; did you mean UNAVAILABLE?"),
+        ("DEADLINE-EXCEEDED", "16; did you mean DEADLINE_EXCEEDED?"),
+        ("Not Found", "16; did you mean NOT_FOUND?"),
+        // Nothing is near, nothing is short enough to compare, and nobody means OK.
+        ("FOO", "from 1 to 16"),
+        ("OKK", "from 1 to 16"),
+        ("", "from 1 to 16"),
+        (&"UNAVAILABLE".repeat(1_000), "from 1 to 16"),
+    ] {
+        for (section, key) in [("retry", "codes"), ("hedging", "non_fatal_codes")] {
+            let said = refused(&format!("[{section}]\n{key} = [\"{wrong}\"]"));
+            assert!(said.ends_with(hint), "{said}");
+        }
+    }
+    let variable = [("EVENKEEL__RETRY__CODES", "unavailabel,aborted")];
+    let said = Settings::new().with_environment(variable).unwrap_err().to_string();
+    assert!(said.ends_with("did you mean UNAVAILABLE?"), "{said}");
+}
+
 /// Zero is refused where it cannot be meant, and never read as the default.
 #[test]
 fn f21_zero_is_honoured_or_refused() {

@@ -54,10 +54,46 @@ fn a_span_that_is_not_exact_or_has_no_unit_is_refused() {
 #[test]
 fn zero_is_not_none() {
     let said = refused("[timeout]\ndefault = \"0s\"");
-    assert_eq!(said, "line 2, column 11: timeout.default = \"0s\": must be longer than zero");
+    assert_eq!(
+        said,
+        "line 2, column 11: timeout.default = \"0s\": must be longer than zero, or \"none\""
+    );
     assert_eq!(toml("[timeout]\ndefault = \"none\"").timeout().unwrap().default_timeout(), None);
     // "none" is a word where it means something, and nowhere else.
     assert!(refused("[budget]\nmin_timeout = \"none\"").contains("must be a number and a unit"));
+}
+
+/// Whoever writes zero for none is told the word, with the unit and without it, wherever the page of
+/// settings says that there is such a word; and is not told it anywhere else.
+#[test]
+fn zero_is_answered_with_none_where_that_is_a_word() {
+    let page = evenkeel_settings::reference::page();
+    let (mut section, mut with_the_word, mut without) = ("", 0, 0);
+    for line in page.lines() {
+        section = line.strip_prefix("## [").map_or(section, |title| title.trim_end_matches(']'));
+        let Some((key, may_be)) = line.strip_prefix("| `").and_then(|row| row.split_once('`'))
+        else {
+            continue;
+        };
+        let rule = if may_be.contains("longer than zero, or \"none\"") {
+            with_the_word += 1;
+            "must be longer than zero, or \"none\""
+        } else if may_be.contains("longer than zero") {
+            without += 1;
+            "must be longer than zero"
+        } else {
+            continue;
+        };
+        for zero in ["0", "0.0", "\"0s\"", "\"0.0ms\""] {
+            let value = match may_be.contains("a table of") {
+                true => format!("{{ \"/a.B/C\" = {zero} }}"),
+                false => zero.to_owned(),
+            };
+            let said = refused(&format!("[{section}]\n{key} = {value}"));
+            assert!(said.ends_with(&format!(" = {zero}: {rule}")), "{said}");
+        }
+    }
+    assert!(with_the_word >= 8 && without >= 8, "{with_the_word} and {without}");
 }
 
 proptest! {

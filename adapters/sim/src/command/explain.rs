@@ -4,7 +4,7 @@ use evenkeel_core::{
     Action, Attempt, Because, BreakerPolicy, Call, CircuitBreaker, Code, Consecutive, Deadline,
     Instant, Micros, Next, Outcome, Single, StopReason, Throttle, Transition, Trip,
 };
-use evenkeel_sim::{Budget, Guard, Policy, parse_span};
+use evenkeel_sim::{Budget, Guard, Policy, nearest, parse_span};
 
 use crate::input;
 use crate::out::tell;
@@ -220,13 +220,9 @@ fn end(word: &str) -> Result<End, String> {
     let code = Code::from_name(&word_in_capitals);
     code.map(End::Code).ok_or_else(|| {
         let known = Code::ALL.iter().map(|code| code.name()).chain(["TIMEOUT"]);
-        let apart = |known: &str| strsim::damerau_levenshtein(&word_in_capitals, known);
-        let nearest = known.min_by_key(|known| apart(known));
-        let advice = match nearest {
-            Some(nearest) if apart(nearest) <= nearest.len().div_ceil(3) => {
-                format!("did you mean {nearest}?")
-            }
-            _ => "write UNAVAILABLE, OK and so on, or timeout".into(),
+        let advice = match nearest(&word_in_capitals, known) {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => "write UNAVAILABLE, OK and so on, or timeout".into(),
         };
         format!("--fail: \"{word}\" is no status code; {advice}")
     })

@@ -1,5 +1,6 @@
 //! This file knows `evenkeel presets`: which policies have names, and what is in them.
 
+use evenkeel_sim::advice;
 use evenkeel_sim::presets::{PRESETS, named};
 
 use crate::out::tell;
@@ -21,7 +22,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         }
         return Ok(true);
     };
-    let preset = named(name).ok_or_else(|| format!("there is no preset called {name}"))?;
+    let preset = named(name).ok_or_else(|| {
+        let known = PRESETS.each_ref().map(|preset| preset.name);
+        format!("there is no preset called \"{name}\"; {}", advice(name, &known))
+    })?;
     if args.rust {
         tell!("// {}\n{}", preset.about, preset.spec.to_rust().trim_end());
     } else {

@@ -1,6 +1,8 @@
 //! This file knows how scenarios and policies are read from files.
 
 mod method;
+mod misread;
+mod nearest;
 mod place;
 mod policy;
 mod scenario;
@@ -8,6 +10,7 @@ mod size;
 mod span;
 
 pub use method::Method;
+pub use nearest::{advice, nearest};
 pub use policy::{Named, read_policy};
 pub use scenario::ScenarioFile;
 pub use size::read;

@@ -9,7 +9,7 @@ use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsE
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, read};
+use super::{Span, advice, read};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -70,8 +70,8 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if path.extension().is_none() && !path.exists() {
         let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         return Err(format!(
-            "policy: there is no preset called \"{name}\", and no such file; presets are {}",
-            known.join(", ")
+            "policy: there is no preset called \"{name}\", and no such file; {}",
+            advice(name, &known)
         ));
     }
     let text = read(&path)?;

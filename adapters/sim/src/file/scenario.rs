@@ -5,7 +5,7 @@ use std::path::Path;
 use evenkeel_core::Micros;
 use serde::Deserialize;
 
-use super::{Named, Span, place, read, read_policy};
+use super::{Named, Span, misread, place, read, read_policy};
 use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario, Unfit};
 
 /// A scenario as it stands in a file.
@@ -123,7 +123,7 @@ impl ScenarioFile {
     ///
     /// A text that names the place and what would be right.
     pub fn parse(source: &str, folder: &Path) -> Result<Self, String> {
-        let raw: Raw = toml::from_str(source).map_err(|error| error.to_string())?;
+        let raw: Raw = toml::from_str(source).map_err(|error| misread::of(source, &error))?;
         let scenario = raw.scenario();
         let scenario =
             scenario.map_err(|unfit| place::of(source, unfit.field(), &unfit.to_string()))?;
