@@ -201,6 +201,9 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     let careful = "[timeout]\n[retry]\nidempotent_methods = [\"Get*\"]\n[throttle]\n";
     let text = check(&file("careful.toml", careful));
     assert!(text.contains("\n  no warnings\n"), "{text}");
+    // gRPC's example retries no DEADLINE_EXCEEDED; every preset is given a limit for an attempt.
+    let text = check("grpc-a6");
+    assert!(text.contains("  warning: timeout.attempt_timeout = 1s cuts an attempt off"), "{text}");
     let text = check("breaker-only");
     assert!(text.contains("each with a breaker of its own") && text.contains("10000 c"), "{text}");
     let text = check("naive");
