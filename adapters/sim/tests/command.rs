@@ -73,6 +73,11 @@ fn two_policies_are_compared_in_one_scenario() {
     assert_eq!(head, ["naive", "no-retry"]);
     let row = text.lines().find(|line| line.starts_with("Time to recover, p95")).unwrap();
     assert!(row.contains("never") && row.contains(" s"), "{text}");
+    let verdict = "\nBy p95, no-retry recovers, within ";
+    let (_, end) = text.split_once(verdict).unwrap_or_else(|| panic!("{text}"));
+    assert!(end.contains(" s, and naive does not: 100 % of its runs never do.\n"), "{text}");
+    let (help, _) = evenkeel(&["compare", "--help"], 0);
+    assert!(help.contains("one policy: a preset, or its file"), "{help}");
     let html = std::fs::read_to_string(path("two.html")).unwrap();
     for name in ["<h1>naive</h1>", "<h1>no-retry</h1>"] {
         assert!(html.contains(name));

@@ -4,6 +4,7 @@ use evenkeel_core::Micros;
 use evenkeel_sim::presets::{PRESETS, named};
 use evenkeel_sim::{
     Batch, FaultKind, Map, Report, Scenario, Summary, conclusion, facts, figures, map_figure, run,
+    verdict,
 };
 
 fn scenario() -> Scenario {
@@ -44,6 +45,42 @@ fn every_policy_has_five_pictures_without_a_number_missing() {
             assert!(figure.conclusion.ends_with('.'), "{}", figure.conclusion);
         }
     }
+}
+
+#[test]
+fn the_verdict_is_about_the_one_that_is_back_sooner() {
+    let scenario = scenario();
+    let record = run(&scenario, &named("no-retry").unwrap().policy(), 1).unwrap();
+    let batch = |times: &[Option<u32>]| {
+        let one = Summary::of(&record, &scenario);
+        Batch { runs: times.iter().map(|time| Summary { recovery: *time, ..one }).collect() }
+    };
+    let (soon, late, never) = (batch(&[Some(0), Some(8)]), batch(&[Some(18)]), batch(&[None]));
+    let half = batch(&[None, Some(1)]);
+    for (a, b, told) in [
+        (&soon, &late, "By p95, a recovers sooner: within 8 s, b within 18 s."),
+        (&late, &soon, "By p95, b recovers sooner: within 8 s, a within 18 s."),
+        (&late, &late, "By p95, both recover alike, within 18 s."),
+        (
+            &late,
+            &half,
+            "By p95, a recovers, within 18 s, and b does not: 50 % of its runs never do.",
+        ),
+        (
+            &never,
+            &soon,
+            "By p95, b recovers, within 8 s, and a does not: 100 % of its runs never do.",
+        ),
+        (
+            &never,
+            &half,
+            "By p95, neither recovers: 100 % of the runs of a never do, and 50 % of those of b.",
+        ),
+    ] {
+        assert_eq!(verdict(["a", "b"], [a, b]), told);
+    }
+    let told = verdict(["policy", "policy"], [&late, &soon]);
+    assert_eq!(told, "By p95, the second recovers sooner: within 8 s, the first within 18 s.");
 }
 
 #[test]
