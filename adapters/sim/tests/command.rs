@@ -200,6 +200,7 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
         evenkeel(&[&["check", policy][..], &more[..]].concat(), 0).0
     };
     let text = check("steady");
+    assert!(text.contains("until its retries are throttled or its breaker opens)\n"), "{text}");
     assert!(text.contains("  warning: ") && text.contains("10000 clients:"), "{text}");
     assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
     assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
@@ -209,9 +210,12 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     // gRPC's example retries no DEADLINE_EXCEEDED; every preset is given a limit for an attempt.
     let text = check("grpc-a6");
     assert!(text.contains("  warning: timeout.attempt_timeout = 1s cuts an attempt off"), "{text}");
+    assert!(text.contains("the attempts alone until its retries are throttled)\n"), "{text}");
     let text = check("breaker-only");
+    assert!(text.contains("the attempts alone until its breaker opens)\n"), "{text}");
     assert!(text.contains("each with a breaker of its own") && text.contains("10000 c"), "{text}");
     let text = check("naive");
+    assert!(text.contains("  (bounded by the attempts alone)\n"), "{text}");
     assert!(text.contains("as many from more clients are the same"), "{text}");
     assert!(!text.contains("no warnings") && text.contains("  warning: "), "{text}");
     for line in ["Attempts per call in the fault", "Added by the breaker"] {
@@ -231,7 +235,9 @@ fn a_report_holds_the_policy_it_is_about() {
         let report = std::fs::read_to_string(&html).unwrap();
         let kept = "<summary>The policy</summary><pre># kept &lt;for ever&gt;\n[retry]";
         assert!(report.contains(kept) && report.contains("policy = &quot;kept.toml&quot;"));
-        assert!(report.contains("In it, calls are to any method, which may be repeated."));
+        assert!(
+            report.contains("In it, calls are to any method; no list: every method is repeated.")
+        );
     }
     evenkeel(&["simulate", &scenario, "--quick", "--html", &html, "--policy", "steady"], 0);
     let report = std::fs::read_to_string(&html).unwrap();

@@ -83,6 +83,30 @@ fn the_verdict_is_about_the_one_that_is_back_sooner() {
     assert_eq!(told, "By p95, the second recovers sooner: within 8 s, the first within 18 s.");
 }
 
+/// One attempt, because there are no others or because its code is not retried, is not the same.
+#[test]
+fn one_attempt_is_told_with_the_code_that_made_it_the_last() {
+    let told = |preset: &str, kind| {
+        let (mut scenario, policy) = (scenario(), named(preset).unwrap().policy());
+        scenario.fault.kind = kind;
+        let record = run(&scenario, &policy, 1).unwrap();
+        let pictures = figures(&scenario, &policy, &record);
+        pictures.into_iter().find(|figure| figure.id == "call").unwrap().conclusion
+    };
+    let why = ": DEADLINE_EXCEEDED is not among the retried codes, so there is no other.";
+    assert!(told("grpc-a6", FaultKind::Stall).ends_with(why));
+    assert!(told("grpc-a6", FaultKind::FailFast).starts_with("4 attempts"));
+    // Its only attempt is cut off by the call's own end, and nothing could follow.
+    for (preset, kind) in [
+        ("kit", FaultKind::Stall),
+        ("no-retry", FaultKind::Stall),
+        ("no-retry", FaultKind::FailFast),
+    ] {
+        let told = told(preset, kind);
+        assert!(told.starts_with("One attempt, and") && !told.contains(':'), "{told}");
+    }
+}
+
 #[test]
 fn the_map_is_drawn_whatever_is_in_it() {
     let policy = named("naive").unwrap().policy();
