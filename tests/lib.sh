@@ -14,6 +14,20 @@ tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
 export CARGO_INCREMENTAL=0
 
+# The test targets that need nothing but the core.
+about_the_core='^(core|faults|laws)(_|$)'
+
+# The adapters and the tests are always built together, even where one would do: cargo unites the
+# features of what it is asked for, and another set of packages is another build of all of tokio.
+house=(-p evenkeel-tests -p evenkeel-scripted)
+house_folders=()
+for manifest in adapters/*/Cargo.toml; do
+    # One that belongs to another workspace is checked with the firmware.
+    if grep -q '^workspace = "' "$manifest"; then continue; fi
+    house_folders+=("${manifest%/Cargo.toml}/tests")
+    house+=(-p "$(sed -n '/^name = /{s/.*"\(.*\)"/\1/p;q}' "$manifest")")
+done
+
 # Runs the parts named, or all of the first argument; prints the count last, and fails if anything
 # did. When all run, those that `beside` names run at the same time as the others: they build into
 # directories of their own, and much of what they do keeps one core busy at most.
@@ -162,6 +176,16 @@ tests() {
         grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
         return 1
     fi
+}
+
+# The names of the test targets in folders.
+test_targets() {
+    local folder target
+    for folder in "$@"; do
+        for target in $(compgen -G "$folder/*.rs") $(compgen -G "$folder/*/main.rs"); do
+            basename "${target%/main.rs}" .rs
+        done
+    done | sort
 }
 
 # Keeps what a long run measured for VERIFICATION.md, where RECORD is set: `keep PART WHAT=IS...`.

@@ -6,7 +6,6 @@
 
 use core::time::Duration;
 
-use crate::num::widen16;
 use crate::words::NextTry;
 use crate::{
     Backoff, CodeSet, Deadline, Growth, Instant, Invalid, Micros, Outcome, Pushback, Random,
@@ -56,7 +55,7 @@ impl RetryPolicy {
     pub const fn with_max_attempts(mut self, attempts: u16) -> Result<Self, Invalid> {
         if attempts == 0 {
             let rule = "must be 1 or more; it counts the first attempt, so 1 never retries";
-            return Err(Invalid::new("retry.max_attempts", widen16(attempts), "", rule));
+            return Err(Invalid::new("retry.max_attempts", 0, "", rule));
         }
         self.max_attempts = attempts;
         Ok(self)

@@ -27,6 +27,8 @@ async fn wait(span: Micros) {
 struct Modem {
     /// The session lasts so long; a dial fails without one.
     session: Option<Micros>,
+    /// How long a dial takes; a twentieth of a second.
+    dial: Option<Micros>,
     /// A dial hangs until it is dropped.
     hangs: bool,
     asked: Option<Micros>,
@@ -49,7 +51,7 @@ impl Link for Modem {
         if self.hangs {
             std::future::pending::<()>().await;
         }
-        wait(Micros::from_millis(50)).await;
+        wait(self.dial.unwrap_or(Micros::from_millis(50))).await;
         if self.session.is_some() { Ok(()) } else { Err(self.asked) }
     }
 
@@ -102,6 +104,21 @@ fn f136_a_proven_session_that_ends_is_not_dialled_at_once() {
         let wait = pair[1] - pair[0] - 60 * SECOND - 50_000;
         assert!((1..=SECOND).contains(&wait), "{wait} µs after a minute of session");
     }
+}
+
+/// At its deadline it is over, whoever noticed first.
+#[test]
+fn a_dial_that_is_answered_at_its_deadline_is_a_failed_one() {
+    let session = Some(Micros::from_millis(600_000));
+    let dial = Some(DEFAULTS.dial_timeout());
+    let modem = Modem { session, dial, ..Modem::default() };
+    let closed = Rc::clone(&modem.closed);
+    let dials = supervised(modem, &DEFAULTS, 300);
+    assert!(dials.len() >= 3, "no session began: {dials:?}");
+    assert!(closed.get() as usize >= dials.len() - 1, "and each dial is closed");
+    let just_in_time = dial.map(|limit| limit.minus(Micros::from_micros(1)));
+    let modem = Modem { session, dial: just_in_time, ..Modem::default() };
+    assert_eq!(supervised(modem, &DEFAULTS, 300).len(), 1);
 }
 
 /// cenkalti/backoff #188: the window in which a link is given up counted the hours it had worked.

@@ -109,6 +109,8 @@ fn lengths_are_bounded() {
     assert!(format!("unix:/{}", "a".repeat(103)).parse::<TargetName>().is_err());
     let refused = "a".repeat(1 << 20).parse::<TargetName>().unwrap_err();
     assert!(refused.to_string().len() < 400, "a megabyte is not repeated");
+    assert!("a".repeat(1 << 20).starts_with(refused.text()) && refused.text().len() > 10);
+    assert_eq!("a b:80".parse::<TargetName>().unwrap_err().text(), "a b:80");
 }
 
 fn host() -> impl Strategy<Value = Host> {

@@ -63,6 +63,13 @@ fn absurd_scenarios_are_refused_in_words() {
         ("layers.toml", "[fleet]\nlayers = 9", "fleet.layers"),
         ("sigma.toml", "[server]\nsigma = 1.0", "belongs to law"),
         ("toml.toml", "policy = = 3", "line 1: "),
+        ("slow.toml", "[server]\nservice = \"900h\"", "server.service: must be at most 30 days"),
+        ("cost.toml", "[server]\nreject_cost = \"900h\"", "longer than 30 days to answer"),
+        ("network.toml", "[server]\nnetwork = \"900h\"", "longer than 30 days to answer"),
+        ("start.toml", "[fault]\nstart = \"900h\"", "must begin and end within 30 days"),
+        ("length.toml", "[fault]\nlength = \"900h\"", "must begin and end within 30 days"),
+        ("setup.toml", "[fault]\nkind = \"restart\"\nsetup = \"900h\"", "at most 30 days"),
+        ("think.toml", "[fleet]\nthink = \"900h\"", "above zero"),
     ] {
         let message = refusal(name, text);
         assert!(message.contains(words), "{text}: {message}");

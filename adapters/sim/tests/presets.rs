@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use evenkeel_core::Micros;
 use evenkeel_sim::presets::{PRESETS, named};
 use evenkeel_sim::spec::Spec;
-use evenkeel_sim::{FaultKind, Scenario, ScenarioFile, read_policy};
+use evenkeel_sim::{Arrivals, FaultKind, Law, Order, Scenario, ScenarioFile, read_policy};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/presets"))
@@ -34,14 +35,43 @@ fn a_preset_s_file_is_read_as_the_preset() {
 #[test]
 fn a_scenario_survives_being_written() {
     for kind in [
+        FaultKind::BlackHole,
+        FaultKind::FailFast,
+        FaultKind::None,
         FaultKind::Stall,
         FaultKind::Brownout { capacity: 0.25 },
         FaultKind::Partial { share: 0.5 },
-        FaultKind::Restart { setup: evenkeel_core::Micros::from_millis(70) },
+        FaultKind::Restart { setup: Micros::from_millis(70) },
     ] {
         let scenario = Scenario::outage(kind);
         let read = ScenarioFile::parse(&scenario.to_toml("naive"), Path::new("")).unwrap();
         assert_eq!((read.scenario, read.policy.name.as_str()), (scenario, "naive"));
+    }
+}
+
+#[test]
+fn every_server_and_fleet_survives_being_written() {
+    let short = Micros::from_millis(3);
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    scenario.fleet.propagates_deadlines = true;
+    scenario.server.queue_limit = Some(7);
+    scenario.server.reject_cost = short;
+    scenario.server.network = Micros::from_micros(250);
+    for (arrivals, law, order) in [
+        (Arrivals::Closed { think: short }, Law::Constant, Order::Fifo),
+        (Arrivals::Open { per_second: 12_345.0 }, Law::LogNormal { sigma: 0.5 }, Order::Lifo),
+        (
+            Arrivals::Open { per_second: 0.25 },
+            Law::Exponential,
+            Order::DropExpired { reserve: short },
+        ),
+    ] {
+        scenario.fleet.arrivals = arrivals;
+        (scenario.server.law, scenario.server.order) = (law, order);
+        let text = scenario.to_toml("naive");
+        let read =
+            ScenarioFile::parse(&text, Path::new("")).unwrap_or_else(|no| panic!("{text}{no}"));
+        assert_eq!(read.scenario, scenario, "{text}");
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! # Map
 //!
-//! `clock` (the only file that reads time), `epoch` (what a reading is), `breaker`, `throttle`, `table`, `shared` (an upstream
-//! of one target), `rule`, `seed`, `driver` (the blocking loop, and how a call ends for a caller
-//! without gRPC), `sync` (real or modelled primitives).
+//! `clock` (the only file that reads time), `epoch` (what a reading is), `breaker`, `throttle`,
+//! `table`, `shared` (an upstream of one target), `rule`, `seed`, `driver` (the blocking loop, and
+//! how a call ends for a caller without gRPC), `sync` (real or modelled primitives).
 #![doc(test(attr(deny(warnings))))]
 
 /// The machines and policies, so that one dependency is enough.

@@ -1,6 +1,7 @@
 //! This file knows the service under a generated client, and what is settled about a call before
 //! its first attempt: method, options, deadline, budget, readiness.
 
+use core::fmt;
 use core::task::{Context, Poll};
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ use crate::{CallOptions, Snapshots};
 /// # let _ = channel;
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Resilient<S> {
     pub(crate) route: Route<S>,
     pub(crate) settings: Arc<Settings>,
@@ -133,6 +134,17 @@ where
                 ResponseFuture::refused(status)
             }
         }
+    }
+}
+
+/// Of what it knows, what a person asks for: not pages of settings and of parts.
+impl<S> fmt::Debug for Resilient<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resilient")
+            .field("target", &self.settings.target)
+            .field("circuit_breakers", &self.circuit_breaker_states())
+            .field("throttle_millitokens", &self.throttle_millitokens())
+            .finish_non_exhaustive()
     }
 }
 

@@ -36,9 +36,6 @@ pub enum Passage {
 }
 
 impl Gate {
-    /// The gate of a breaker that has just been made.
-    pub const NEW: Self = Self(0);
-
     /// The gate of `breaker` as it is now.
     pub fn of<T: Trip>(breaker: &CircuitBreaker<T>) -> Self {
         match &breaker.state {

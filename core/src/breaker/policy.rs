@@ -265,8 +265,6 @@ impl<T: Trip> BreakerPolicy<T> {
 
     /// Until when an attempt admitted at `now` with this `lease` is waited for: to its deadline,
     /// or for the open time (a second at least) when it has none.
-    // As a function of its own it takes more room than in the places that want it.
-    #[inline(always)]
     pub(crate) const fn lease_end(&self, now: Instant, lease: Deadline) -> Instant {
         if lease.is_none() { now.after(self.lease_for) } else { lease.instant() }
     }

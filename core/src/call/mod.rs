@@ -174,7 +174,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let now = self.moved_on(now);
         if self.slot_of(attempt.id()).is_some() {
             self.forbid_repeats();
-            self.give_up_others(now, upstream, attempt.id());
+            self.give_up(now, upstream, attempt.id());
         }
     }
 
@@ -228,7 +228,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn cancel<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
         let now = self.moved_on(now);
         if !matches!(self.phase, Phase::Ended(_)) {
-            self.give_up(now, upstream);
+            self.give_up(now, upstream, 0);
             self.phase = Phase::Ended(Stop::Cancelled);
         }
     }

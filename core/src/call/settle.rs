@@ -161,18 +161,21 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if IN_FLIGHT > 1 {
             // With room for one, what ended was it.
             self.book_the_late(now, upstream);
-            self.give_up(now, upstream);
+            self.give_up(now, upstream, 0);
         }
         self.phase = Phase::Ended(stop);
     }
 
-    /// Gives up what is under way without a verdict.
-    pub(super) fn give_up<U: Upstream + ?Sized>(&mut self, now: Instant, upstream: &mut U) {
-        for flight in &mut self.flights {
+    /// Gives up what is under way without a verdict, all but the attempt `kept`; no attempt is 0.
+    pub(super) fn give_up<U: Upstream + ?Sized>(
+        &mut self,
+        now: Instant,
+        upstream: &mut U,
+        kept: u16,
+    ) {
+        for flight in self.flights.iter_mut().filter(|flight| flight.id != 0 && flight.id != kept) {
             let given_up = core::mem::replace(flight, Flight::FREE);
-            if given_up.id != 0 {
-                upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
-            }
+            upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
         }
     }
 
@@ -190,19 +193,6 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
                 upstream.record(now, late.target, late.permit(), &report);
             }
             slot = slot.wrapping_add(1);
-        }
-    }
-
-    /// The same, but for the attempt with this id.
-    pub(super) fn give_up_others<U: Upstream + ?Sized>(
-        &mut self,
-        now: Instant,
-        upstream: &mut U,
-        id: u16,
-    ) {
-        for flight in self.flights.iter_mut().filter(|flight| flight.id != 0 && flight.id != id) {
-            let given_up = core::mem::replace(flight, Flight::FREE);
-            upstream.record(now, given_up.target, given_up.permit(), &Report::CANCELLED);
         }
     }
 

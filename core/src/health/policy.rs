@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use crate::num::widen8to64;
 use crate::{Deadline, Instant, Invalid, Micros};
 
 /// How often a target is asked for its health, and how many answers flip the verdict.
@@ -116,10 +115,10 @@ impl HealthPolicy {
     pub const fn with_counts(mut self, rise: u8, fall: u8) -> Result<Self, Invalid> {
         const RULE: &str = "must be 1 or more equal answers in a row";
         if rise == 0 {
-            return Err(Invalid::new("health.rise", widen8to64(rise), "", RULE));
+            return Err(Invalid::new("health.rise", 0, "", RULE));
         }
         if fall == 0 {
-            return Err(Invalid::new("health.fall", widen8to64(fall), "", RULE));
+            return Err(Invalid::new("health.fall", 0, "", RULE));
         }
         self.rise = rise;
         self.fall = fall;

@@ -117,7 +117,7 @@ impl Reconnect {
     }
 
     /// The next action. `WaitUntil(at)` is the only source of "when", and `at` is always later
-    /// than `now`.
+    /// than `now`; [`Instant::MAX`] while a session is up, which is not waited out but used.
     ///
     /// A dial that is neither [`connected`](Self::connected) nor [`failed`](Self::failed) by its
     /// deadline has failed.

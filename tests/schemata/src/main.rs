@@ -1,11 +1,12 @@
-//! Writes every mutant of a crate into one build of it, of which the variable `MUTANT` chooses one.
+//! Writes every mutant of some crates into one build of them, of which the variable `MUTANT` chooses
+//! one.
 //!
-//! `schemata LIST CRATE [NUMBER...]` reads what `cargo mutants --list --json` printed and rewrites the
-//! sources of the copy of a crate in place. The numbers are of mutants that do not compile, and are
-//! left out. Prints the number of each mutant that is in, and its name.
+//! `schemata LIST TREE [NUMBER...]` reads what `cargo mutants --list --json` printed and rewrites the
+//! sources in a copy of the workspace in place. The numbers are of mutants that do not compile, and
+//! are left out. Prints the number of each mutant that is in, and its name.
 //!
-//! A mutant is in its line of the list minus one. In a constant nothing can be chosen at run time:
-//! there a mutant stays without effect, and looks like one that nobody noticed.
+//! The number of a mutant is its line of the list minus one. In a constant nothing can be chosen at
+//! run time, nor what type a function returns that says only what it can do: what is there stays out.
 
 mod render;
 mod sites;
@@ -42,9 +43,10 @@ struct Place {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let (Some(list), Some(folder)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: schemata LIST CRATE [NUMBER...]".into());
+    let (Some(list), Some(tree)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: schemata LIST TREE [NUMBER...]".into());
     };
+    let tree = Path::new(&tree);
     let left_out: BTreeSet<usize> = arguments.map(|n| n.parse()).collect::<Result<_, _>>()?;
     let mutants: Vec<Mutant> = serde_json::from_str(&fs::read_to_string(list)?)?;
     let mut files: BTreeMap<&str, Vec<(usize, &Mutant)>> = BTreeMap::new();
@@ -53,10 +55,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             files.entry(&mutant.file).or_default().push((number, mutant));
         }
     }
+    let mut crates = BTreeSet::new();
     for (file, mutants) in files {
-        // The list names files from the root of the workspace, and the crate is a folder of it.
-        let (_, inside) = file.split_once('/').ok_or("a file at the root of the workspace")?;
-        let path = Path::new(&folder).join(inside);
+        let (folder, _) = file.split_once("/src/").ok_or("a file outside of `src`")?;
+        crates.insert(folder);
+        let path = tree.join(file);
         let source = fs::read_to_string(&path)?;
         let sites = sites::find(&source, &mutants)?;
         for &number in &sites.found {
@@ -64,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         fs::write(path, render::file(&source, &sites.sites))?;
     }
-    choose(Path::new(&folder))
+    crates.into_iter().try_for_each(|folder| choose(&tree.join(folder)))
 }
 
 fn mutants_name<'a>(mutants: &[(usize, &'a Mutant)], number: usize) -> &'a str {
@@ -76,18 +79,10 @@ fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
     let root = folder.join("src/lib.rs");
     let source = fs::read_to_string(&root)?;
     fs::write(folder.join("src/chosen.rs"), include_str!("chosen.rs.in"))?;
-    let whole = source.replacen(
-        "#![no_std]\n",
-        "#![no_std]\n#![feature(const_eval_select, core_intrinsics)]\n\
-         #![allow(internal_features)]\nextern crate std as mutants_std;\nmod chosen;\n",
-        1,
+    // Attributes of the crate come before everything, and items may come after everything.
+    let whole = format!(
+        "#![feature(const_eval_select, core_intrinsics)]\n#![allow(internal_features)]\n\
+         {source}\nextern crate std as mutants_std;\nmod chosen;\n"
     );
-    if whole == source {
-        return Err("the root of the crate does not say `no_std`".into());
-    }
-    // Attributes of the crate come first; the two items go behind the last of them.
-    let (attributes, items): (Vec<&str>, Vec<&str>) =
-        whole.lines().partition(|line| line.starts_with("#![") || line.starts_with("//!"));
-    fs::write(root, format!("{}\n{}\n", attributes.join("\n"), items.join("\n")))?;
-    Ok(())
+    Ok(fs::write(root, whole)?)
 }

@@ -39,6 +39,24 @@ fn choice(source: &str, site: &Site, inner: &[Site]) -> String {
                 written
             }) + "\n"
         }
+        What::Arm => {
+            let never = site.mutants.iter().fold(String::new(), |mut written, (number, _)| {
+                let _ = write!(written, "\n!crate::chosen::is({number}) /*#{number}*/");
+                written
+            });
+            if site.whole.is_empty() {
+                return format!(" if {never}\n");
+            }
+            format!("{never} && ({})", within(&site.whole))
+        }
+        What::Fields(fields) => {
+            let without = |field: &Range<usize>| {
+                within(&(site.whole.start..field.start)) + &within(&(field.end..site.whole.end))
+            };
+            let mut fields = fields.iter();
+            let mutated = |_: &str| fields.next().map(without).unwrap_or_default();
+            chain(site, mutated, &within(&site.whole))
+        }
         What::Guard => chain(site, |value| value.to_owned(), &within(&site.whole)),
         What::Unary { operand } => {
             let operand = within(operand);
@@ -53,7 +71,7 @@ fn choice(source: &str, site: &Site, inner: &[Site]) -> String {
     }
 }
 
-fn chain(site: &Site, mutated: impl Fn(&str) -> String, original: &str) -> String {
+fn chain(site: &Site, mut mutated: impl FnMut(&str) -> String, original: &str) -> String {
     let mut written = String::from("(");
     for (number, value) in &site.mutants {
         let mutated = mutated(value);

@@ -6,7 +6,8 @@ use std::{
     ops::Range,
 };
 use syn::{
-    Arm, Block, Expr, ExprBinary, ExprLet, ExprUnary,
+    Arm, Block, Expr, ExprBinary, ExprLet, ExprRepeat, ExprStruct, ExprUnary, ImplItemConst,
+    ImplItemFn, ItemConst, ItemFn, ItemStatic, ReturnType, Type, TypeArray,
     spanned::Spanned as _,
     visit::{self, Visit},
 };
@@ -30,8 +31,12 @@ pub(crate) enum What {
     Binary { left: Range<usize>, operator: Range<usize>, right: Range<usize> },
     /// The operand behind an operator that is deleted.
     Unary { operand: Range<usize> },
+    /// An arm that is never taken: its guard, or where one would be.
+    Arm,
     /// A condition that is always or never true.
     Guard,
+    /// Fields that are taken from what the others are taken from: for each mutant one, with its comma.
+    Fields(Vec<Range<usize>>),
     /// The beginning of a function's body.
     Body,
 }
@@ -71,6 +76,14 @@ impl<'a> Finder<'a> {
         self.found.extend(mutants.iter().map(|(number, _)| *number));
         self.sites.push(Site { whole, what, mutants });
     }
+
+    /// A body that may be of any type that does something can only be of one.
+    fn leave_out(&mut self, output: &ReturnType, body: &Block) {
+        let ReturnType::Type(_, output) = output else { return };
+        if let (Type::ImplTrait(_), Some(first)) = (&**output, body.stmts.first()) {
+            self.wanted.remove(&("FnValue", first.span().byte_range().start));
+        }
+    }
 }
 
 impl<'ast> Visit<'ast> for Finder<'_> {
@@ -93,11 +106,31 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_arm(&mut self, node: &'ast Arm) {
-        if let Some((_, guard)) = &node.guard {
-            let whole = guard.span().byte_range();
+        let pattern = node.pat.span().byte_range();
+        let guard = node.guard.as_ref().map(|(_, guard)| guard.span().byte_range());
+        let whole = guard.clone().unwrap_or(pattern.end..pattern.end);
+        self.take("MatchArm", node.span().byte_range().start, whole, What::Arm);
+        if let Some(whole) = guard {
             self.take("MatchArmGuard", whole.start, whole, What::Guard);
         }
         visit::visit_arm(self, node);
+    }
+
+    fn visit_expr_struct(&mut self, node: &'ast ExprStruct) {
+        let (mut mutants, mut fields) = (Vec::new(), Vec::new());
+        for pair in node.fields.pairs() {
+            let field = pair.value().span().byte_range();
+            let Some(deleted) = self.wanted.remove(&("StructField", field.start)) else { continue };
+            self.found.extend(deleted.iter().map(|(number, _)| *number));
+            let end = pair.punct().map_or(field.end, |comma| comma.span().byte_range().end);
+            fields.extend(deleted.iter().map(|_| field.start..end));
+            mutants.extend(deleted);
+        }
+        if !mutants.is_empty() {
+            let whole = node.span().byte_range();
+            self.sites.push(Site { whole, what: What::Fields(fields), mutants });
+        }
+        visit::visit_expr_struct(self, node);
     }
 
     fn visit_block(&mut self, node: &'ast Block) {
@@ -107,6 +140,32 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             self.take("FnValue", at, begins..begins, What::Body);
         }
         visit::visit_block(self, node);
+    }
+
+    fn visit_item_fn(&mut self, node: &'ast ItemFn) {
+        self.leave_out(&node.sig.output, &node.block);
+        visit::visit_item_fn(self, node);
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
+        self.leave_out(&node.sig.output, &node.block);
+        visit::visit_impl_item_fn(self, node);
+    }
+
+    // What is below is computed by the compiler, who knows of no variable.
+
+    fn visit_item_const(&mut self, _: &'ast ItemConst) {}
+
+    fn visit_impl_item_const(&mut self, _: &'ast ImplItemConst) {}
+
+    fn visit_item_static(&mut self, _: &'ast ItemStatic) {}
+
+    fn visit_type_array(&mut self, node: &'ast TypeArray) {
+        self.visit_type(&node.elem);
+    }
+
+    fn visit_expr_repeat(&mut self, node: &'ast ExprRepeat) {
+        self.visit_expr(&node.expr);
     }
 }
 

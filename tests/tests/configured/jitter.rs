@@ -18,3 +18,21 @@ fn every_kind_of_jitter_survives_a_round_trip() {
         }
     }
 }
+
+/// A word that the reference offers without a meaning, or that the simulator's page does not offer.
+#[test]
+fn every_word_for_a_jitter_is_explained_and_offered() {
+    let reference = include_str!("../../../docs/settings.md");
+    let row = reference.lines().find(|line| line.contains("How the waits are spread")).unwrap();
+    let cells: Vec<&str> = row.split('|').collect();
+    let [_, _, _, meaning, values, _] = cells[..] else { panic!("{row}") };
+    let page = include_str!("../../../adapters/sim/page/web/index.html");
+    let menu = page.lines().find(|line| line.contains("name=\"jitter\"")).unwrap();
+    let words: Vec<&str> = values.split('"').skip(1).step_by(2).collect();
+    assert!(words.len() >= 4, "{values}");
+    for word in words {
+        let is_explained = word == "none" || meaning.contains(&format!("{word} "));
+        assert!(is_explained, "what {word} means is not said at the key, in section/retry.rs");
+        assert!(menu.contains(word), "the simulator's page does not offer {word}");
+    }
+}

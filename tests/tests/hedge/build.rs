@@ -34,6 +34,7 @@ fn a_method_that_is_named_must_be_on_the_list() {
     named(ECHO).build(()).unwrap();
     let form = client().method_hedge("Echo", None).unwrap_err();
     assert_eq!(form, BuildError::Method("Echo".into()));
+    assert_eq!(format!("{form:?}"), form.to_string(), "what a `main` that returns it prints");
 }
 
 #[test]

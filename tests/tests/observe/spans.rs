@@ -64,11 +64,13 @@ async fn decisions_are_events_in_the_calls_span() {
     let retried = tracer.events("retry");
     let [retry] = &*retried else { panic!("{retried:?}") };
     assert_eq!(retry.parent, Some(0));
-    let told = ["attempts", "because", "wait"].map(|field| retry.field(field).unwrap());
-    assert_eq!(told, ["1", "backoff", "100ms"]);
+    let told = ["attempts", "because", "code", "upstream", "wait"];
+    let told = told.map(|field| retry.field(field).unwrap());
+    assert_eq!(told, ["1", "backoff", "UNAVAILABLE", "lab", "100ms"]);
     let denied = tracer.events("retry denied");
     let [denied] = &*denied else { panic!("{denied:?}") };
-    assert_eq!((denied.parent, denied.field("reason")), (Some(0), Some("attempts")));
+    let told = ["code", "reason", "upstream"].map(|field| denied.field(field).unwrap());
+    assert_eq!((denied.parent, told), (Some(0), ["UNAVAILABLE", "attempts", "lab"]));
     let opened = tracer.events("circuit breaker");
     let [opened] = &*opened else { panic!("{opened:?}") };
     assert_eq!((opened.parent, opened.field("state")), (Some(0), Some("open")));

@@ -1,5 +1,6 @@
 //! What a settings file may say, and what comes of it.
 
+mod any;
 mod bounds;
 mod environment;
 mod every_key;

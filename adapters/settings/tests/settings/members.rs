@@ -110,6 +110,8 @@ fn a_channel_has_everything_of_its_section() {
     assert_eq!(targets, ["orders:50051", "unix:/run/orders.sock"]);
     assert!(!channel.insecure());
     assert_eq!(channel.keepalive_interval(), None);
+    let pinged = toml("[channel]\nkeepalive_interval = \"45s\"");
+    assert_eq!(pinged.channel().unwrap().keepalive_interval(), Some(millis(45_000)));
     assert_eq!(channel.idle_timeout(), Some(millis(60_000)));
     let spans = [
         channel.keepalive_timeout(),

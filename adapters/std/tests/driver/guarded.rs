@@ -1,7 +1,8 @@
 //! Calls through a breaker.
 
 use evenkeel_std::core::{
-    BreakerPolicy, BreakerState, Clock, Code, Consecutive, Deadline, Transition,
+    BreakerPolicy, BreakerState, Clock, Code, Consecutive, Deadline, Instant, Refusal, Transition,
+    Tried, Upstream,
 };
 use evenkeel_std::{Error, ManualClock, Shared};
 
@@ -78,6 +79,26 @@ fn it_is_let_through_again_from_exactly_retry_at_on() {
     let ended = run(&clock, &mut view, Deadline::NONE, |_| (0, Ok(1)));
     assert_eq!((ended.result, view.take_changed()), (Ok(1), Some(Transition::Closed)));
     assert_eq!(state(&shared), (BreakerState::Closed, 0));
+}
+
+/// A stream that goes on is no trial that was lost.
+#[test]
+fn a_trial_that_is_renewed_keeps_others_out_for_longer() {
+    for (renewed, others) in [(false, true), (true, false)] {
+        let (clock, shared) = (ManualClock::new(), guarded(1, 1));
+        fails(&clock, &shared);
+        let opened = shared.breaker().unwrap().retry_at.unwrap();
+        let mut view = shared.view();
+        let (target, permit) = view.admit(opened, Deadline::NONE, Tried::NONE).unwrap();
+        let asks = |at| shared.view().admit(at, Deadline::NONE, Tried::NONE);
+        let Err(Refusal::CircuitOpen { retry_at: lost }) = asks(opened) else {
+            panic!("two trials")
+        };
+        if renewed {
+            view.renew(Instant::from_micros(lost.as_micros() - 1), target, &permit);
+        }
+        assert_eq!(asks(lost).is_ok(), others, "renewed: {renewed}");
+    }
 }
 
 /// C48: our own deadline speaks against a peer that had its usual time, and not

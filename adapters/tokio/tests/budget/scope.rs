@@ -120,6 +120,7 @@ async fn it_is_there_while_the_future_is_dropped() {
         let _words = words;
         core::future::pending::<()>().await;
     });
+    assert_eq!(format!("{request:?}"), "WithBudget { .. }", "and not what it runs");
     let mut request = Box::pin(request);
     assert!(request.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(request);

@@ -23,6 +23,8 @@ pub(crate) struct Seen {
     scope: Scope,
     tally: Tally,
     flights: Flights,
+    /// How the last attempt ended that did.
+    last: Option<Code>,
     over: bool,
 }
 
@@ -37,7 +39,7 @@ impl Seen {
         }
         let scope = Scope::of(span.flatten());
         let (began, tally, flights) = (TokioClock.now(), Tally::default(), Flights::default());
-        Some(Box::new(Self { view, began, scope, tally, flights, over: false }))
+        Some(Box::new(Self { view, began, scope, tally, flights, last: None, over: false }))
     }
 
     /// An attempt goes to `target`, which is called `name`.
@@ -59,6 +61,7 @@ impl Seen {
     /// An attempt at `target` ended.
     pub(crate) fn ended(&mut self, now: Instant, target: Target, report: &Report) {
         self.tally.end(now, matches!(report.weight, Weight::Transparent));
+        self.last = Some(report.outcome.code);
         if let Some(flight) = self.flights.take(now, target, report) {
             self.close(now, flight, report.outcome.code);
         }
@@ -74,9 +77,9 @@ impl Seen {
         let Next::Retry { at, because } = next else { return };
         if self.view.observing.spans {
             let (wait, attempts) = (at.since(now), self.tally.counted());
-            self.view
-                .observing
-                .sheltered(|| spans::retry(self.scope.span(), wait, because, attempts));
+            let (span, names, code) = (self.scope.span(), &self.view.names, self.last);
+            let say = || spans::retry(span, names, code, wait, because, attempts);
+            self.view.observing.sheltered(say);
         }
     }
 
@@ -134,7 +137,8 @@ impl Seen {
             self.view.observing.sheltered(|| meters.denied(reason));
         }
         if self.view.observing.spans {
-            self.view.observing.sheltered(|| spans::denied(self.scope.span(), reason));
+            let (span, names, code) = (self.scope.span(), &self.view.names, self.last);
+            self.view.observing.sheltered(|| spans::denied(span, names, code, reason));
         }
     }
 }

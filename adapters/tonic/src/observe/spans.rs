@@ -89,8 +89,15 @@ fn record_code(span: &Span, code: Code, failed: bool) {
     }
 }
 
-/// The event of a retry that was decided on.
-pub(super) fn retry(span: &Span, wait: Micros, because: Because, attempts: u16) {
+/// The event of a retry that was decided on, after an attempt that ended in `code`.
+pub(super) fn retry(
+    span: &Span,
+    names: &Names,
+    code: Option<Code>,
+    wait: Micros,
+    because: Because,
+    attempts: u16,
+) {
     let because = match because {
         Because::Backoff => "backoff",
         Because::Hint => "hint",
@@ -99,12 +106,16 @@ pub(super) fn retry(span: &Span, wait: Micros, because: Because, attempts: u16) 
     };
     // With its unit: 103.604ms.
     let wait = wait.as_duration();
-    tracing::info!(target: "evenkeel", parent: span, attempts, because, ?wait, "retry");
+    let (upstream, code) = (names.address.as_deref(), code.map(Code::name));
+    tracing::info!(
+        target: "evenkeel", parent: span, upstream, code, attempts, because, ?wait, "retry",
+    );
 }
 
-/// The event of a further attempt that was not made.
-pub(super) fn denied(span: &Span, reason: &'static str) {
-    tracing::info!(target: "evenkeel", parent: span, reason, "retry denied");
+/// The event of a further attempt that was not made, after one that ended in `code`.
+pub(super) fn denied(span: &Span, names: &Names, code: Option<Code>, reason: &'static str) {
+    let (upstream, code) = (names.address.as_deref(), code.map(Code::name));
+    tracing::info!(target: "evenkeel", parent: span, upstream, code, reason, "retry denied");
 }
 
 /// A span whose subscriber may panic at every step: neither to enter it, nor to leave it, nor to

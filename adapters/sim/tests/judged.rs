@@ -1,0 +1,146 @@
+//! What `check` and `validate` judge, in words and for programs.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// An outage of a few seconds, so that nobody waits for a test.
+const SMALL: &str = "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\n\
+                     workers = 1\n[fault]\nstart = \"5s\"\nlength = \"10s\"\n";
+
+#[test]
+fn every_number_can_be_asserted_in_its_unit() {
+    let lines = [
+        ("attempts.max == 1", "1.00"),
+        ("attempts.max <= 1.0", "1.00"),
+        ("attempts.max >= 1", "1.00"),
+        ("amp.mean == 1", "1.00"),
+        ("amp.peak >= 0", ""),
+        ("breaker.seconds == 0s", "0.0 s"),
+        ("duration.max == 1000ms", "1.0 s"),
+        ("duration.max <= 1", "1.0 s"),
+        ("never <= 100 %", " %"),
+        ("recover.median >= 0s", ""),
+        ("recover.p95 >= 0s", ""),
+        ("safe.load >= 0 %", " %"),
+        ("success.after <= 1", " %"),
+        ("success.during < 100%", " %"),
+        ("wasted > -1", " %"),
+    ];
+    let (text, _) = check("no-retry", &lines.map(|(assertion, _)| assertion), &[], 0);
+    for (assertion, got) in lines {
+        let line = text.lines().find(|line| line.contains(assertion)).expect(assertion);
+        assert!(line.starts_with("  ✓ ") && line.ends_with(got), "{line}");
+    }
+}
+
+#[test]
+fn what_does_not_hold_is_said_and_fails() {
+    for wrong in ["attempts.max < 1", "attempts.max > 1", "attempts.max >= 2", "amp.mean == 2"] {
+        let (text, _) = check("no-retry", &["attempts.max == 1", wrong], &[], 1);
+        assert!(text.contains("  ✓ attempts.max == 1: 1.00\n"), "{text}");
+        assert!(text.contains(&format!("  ✗ {wrong}: 1.00\n")), "{text}");
+    }
+}
+
+#[test]
+fn an_assertion_that_is_none_is_refused_with_what_would_be_right() {
+    for (assertion, words) in [
+        ("recover.p95", "write a number, one of < <= == >= >, and a bound"),
+        ("speed < 1", "speed is no number of a check; those are recover.median, recover.p95, "),
+        ("amp.mean < many", "\"many\" is no number"),
+        ("amp.mean < inf", "\"inf\" is no number"),
+        ("never < few %", "\"few %\" is no share"),
+        ("duration.max < soon", "\"duration.max < soon\": "),
+        ("duration.max < NaN", "\"duration.max < NaN\": "),
+    ] {
+        let (_, errors) = check("no-retry", &[assertion], &[], 2);
+        assert!(errors.contains(words), "{assertion}: {errors}");
+    }
+}
+
+#[test]
+fn a_ci_system_reads_the_verdicts() {
+    let junit = path("verdicts.xml");
+    let asserted = ["attempts.max == 1", "attempts.max < 1"];
+    check("no-retry", &asserted, &["--junit", &junit], 1);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert_eq!(
+        xml,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuite name=\"evenkeel check no-retry\" tests=\"3\" failures=\"1\">\n\
+         \x20 <testcase classname=\"evenkeel\" name=\"warnings\"/>\n\
+         \x20 <testcase classname=\"evenkeel\" name=\"attempts.max == 1\"/>\n\
+         \x20 <testcase classname=\"evenkeel\" name=\"attempts.max &lt; 1\">\
+         <failure message=\"got 1.00\"/></testcase>\n\
+         </testsuite>\n"
+    );
+    // Warnings only count where they were forbidden.
+    check("naive", &[], &["--junit", &junit], 0);
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("tests=\"1\" failures=\"0\""));
+    check("naive", &[], &["--junit", &junit, "--deny-warnings"], 1);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("failures=\"1\"") && xml.contains("name=\"warnings\"><failure"), "{xml}");
+    let (_, errors) = check("no-retry", &[], &["--junit", "/no/such/folder/a.xml"], 2);
+    assert!(errors.contains("/no/such/folder/a.xml: "), "{errors}");
+}
+
+#[test]
+fn a_validation_lists_every_number_it_compared() {
+    let (text, _) = evenkeel(&["validate", "--only", "V7,V22"], 0);
+    for line in ["\nV7 SRE book", "\nV22 RFC 7252"] {
+        assert!(text.contains(line), "{text}");
+    }
+    let agree = text.matches("  ✓ ").count();
+    assert!(agree >= 2 && text.ends_with(&format!("\n{agree} agree, 0 do not\n")), "{text}");
+    let (json, _) = evenkeel(&["validate", "--only", "V22,V7", "--json"], 0);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    assert_eq!(rows.len(), agree);
+    for row in rows {
+        let sentence = format!(
+            "{:<58} expected {:<18} {:<14} got {}",
+            row["what"].as_str().unwrap(),
+            row["expected"].as_str().unwrap(),
+            row["tolerance"].as_str().unwrap(),
+            row["got"].as_str().unwrap()
+        );
+        assert!(row["passes"] == true && text.contains(&sentence), "{sentence}\n{text}");
+    }
+}
+
+#[test]
+fn a_validation_that_there_is_not_is_met_with_those_there_are() {
+    let (_, errors) = evenkeel(&["validate", "--only", "V7,V99"], 2);
+    assert!(errors.starts_with("evenkeel: there is no check V99; there are V1, V2, "), "{errors}");
+    assert!(errors.ends_with("V25 and outage\n"), "{errors}");
+}
+
+fn check(policy: &str, assertions: &[&str], more: &[&str], status: i32) -> (String, String) {
+    static SCENARIO: LazyLock<String> = LazyLock::new(|| {
+        let scenario = path("judged.toml");
+        std::fs::write(&scenario, SMALL).unwrap();
+        scenario
+    });
+    let mut arguments = vec!["check", policy, "--scenario", &SCENARIO, "--seeds", "1"];
+    for assertion in assertions {
+        arguments.extend(["--assert", assertion]);
+    }
+    arguments.extend(more);
+    evenkeel(&arguments, status)
+}
+
+/// A path beside the files of this test.
+fn path(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("judged");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name).to_str().unwrap().into()
+}
+
+/// Both outputs of a run that ends with this status.
+fn evenkeel(arguments: &[&str], status: i32) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap();
+    let (text, errors) = (output.stdout, output.stderr);
+    let (text, errors) = (String::from_utf8(text).unwrap(), String::from_utf8(errors).unwrap());
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}{errors}");
+    (text, errors)
+}
