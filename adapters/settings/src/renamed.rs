@@ -13,8 +13,8 @@ pub(crate) fn hint(name: &str) -> Option<String> {
     if let Some(ours) = of(&SECTIONS).or_else(|| of(&KEYS)) {
         return Some(format!("it is called {ours} here"));
     }
-    let family = FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
-    of(&GONE).or(family.map(|(_, instead)| *instead)).map(str::to_owned)
+    let family = || FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
+    of(&GONE).or_else(|| family().map(|(_, instead)| *instead)).map(str::to_owned)
 }
 
 /// Whether this is a section of theirs, in which there may be other keys of theirs.

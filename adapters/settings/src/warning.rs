@@ -28,6 +28,11 @@ use evenkeel_core::{Code, CodeSet, RetryPolicy};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
+    /// `attempt_timeout` with retries, and its expiry is not among the codes that are retried.
+    AttemptTimeoutIsFinal {
+        /// The limit for each attempt.
+        attempt_timeout: Duration,
+    },
     /// `attempt_timeout` without a timeout of the whole call.
     AttemptsWithoutEnd {
         /// The limit for each attempt.
@@ -118,6 +123,12 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AttemptTimeoutIsFinal { attempt_timeout } => write!(
+                f,
+                "timeout.attempt_timeout = {attempt_timeout:?} cuts an attempt off, and the call \
+                 with it: DEADLINE_EXCEEDED is not among retry.codes, so it never leads to another \
+                 attempt; add that code, with retry.idempotent_methods, or take the limit out"
+            ),
             Self::AttemptsWithoutEnd { attempt_timeout } => write!(
                 f,
                 "timeout.attempt_timeout = {attempt_timeout:?} without timeout.default: a call may \

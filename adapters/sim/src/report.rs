@@ -73,6 +73,36 @@ pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) ->
     }
 }
 
+/// Which of two recovers, or recovers sooner, as one sentence: by the time within which 95 % of the
+/// runs did.
+pub fn verdict(names: [&str; 2], batches: [&Batch; 2]) -> String {
+    // Two files of one name, in two folders.
+    let [a, b] = if names[0] == names[1] { ["the first", "the second"] } else { names };
+    let [first, second] = batches;
+    let never = |batch: &Batch| percent(batch.never());
+    match (first.p95(), second.p95()) {
+        (Some(x), Some(y)) if x == y => format!("By p95, both recover alike, within {x} s."),
+        (Some(x), Some(y)) => {
+            let (sooner, least, later, most) = if x < y { (a, x, b, y) } else { (b, y, a, x) };
+            format!("By p95, {sooner} recovers sooner: within {least} s, {later} within {most} s.")
+        }
+        (Some(x), None) => only(a, x, b, &never(second)),
+        (None, Some(y)) => only(b, y, a, &never(first)),
+        (None, None) => format!(
+            "By p95, neither recovers: {} of the runs of {a} never do, and {} of those of {b}.",
+            never(first),
+            never(second)
+        ),
+    }
+}
+
+fn only(one: &str, seconds: u32, other: &str, never: &str) -> String {
+    format!(
+        "By p95, {one} recovers, within {seconds} s, and {other} does not: {never} of its runs \
+         never do."
+    )
+}
+
 /// What every model of this kind leaves out, as HTML.
 pub const CAVEATS: &str = include_str!("caveats.html");
 

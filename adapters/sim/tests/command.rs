@@ -73,6 +73,11 @@ fn two_policies_are_compared_in_one_scenario() {
     assert_eq!(head, ["naive", "no-retry"]);
     let row = text.lines().find(|line| line.starts_with("Time to recover, p95")).unwrap();
     assert!(row.contains("never") && row.contains(" s"), "{text}");
+    let verdict = "\nBy p95, no-retry recovers, within ";
+    let (_, end) = text.split_once(verdict).unwrap_or_else(|| panic!("{text}"));
+    assert!(end.contains(" s, and naive does not: 100 % of its runs never do.\n"), "{text}");
+    let (help, _) = evenkeel(&["compare", "--help"], 0);
+    assert!(help.contains("one policy: a preset, or its file"), "{help}");
     let html = std::fs::read_to_string(path("two.html")).unwrap();
     for name in ["<h1>naive</h1>", "<h1>no-retry</h1>"] {
         assert!(html.contains(name));
@@ -195,15 +200,22 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
         evenkeel(&[&["check", policy][..], &more[..]].concat(), 0).0
     };
     let text = check("steady");
+    assert!(text.contains("until its retries are throttled or its breaker opens)\n"), "{text}");
     assert!(text.contains("  warning: ") && text.contains("10000 clients:"), "{text}");
     assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
     assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
     let careful = "[timeout]\n[retry]\nidempotent_methods = [\"Get*\"]\n[throttle]\n";
     let text = check(&file("careful.toml", careful));
     assert!(text.contains("\n  no warnings\n"), "{text}");
+    // gRPC's example retries no DEADLINE_EXCEEDED; every preset is given a limit for an attempt.
+    let text = check("grpc-a6");
+    assert!(text.contains("  warning: timeout.attempt_timeout = 1s cuts an attempt off"), "{text}");
+    assert!(text.contains("the attempts alone until its retries are throttled)\n"), "{text}");
     let text = check("breaker-only");
+    assert!(text.contains("the attempts alone until its breaker opens)\n"), "{text}");
     assert!(text.contains("each with a breaker of its own") && text.contains("10000 c"), "{text}");
     let text = check("naive");
+    assert!(text.contains("  (bounded by the attempts alone)\n"), "{text}");
     assert!(text.contains("as many from more clients are the same"), "{text}");
     assert!(!text.contains("no warnings") && text.contains("  warning: "), "{text}");
     for line in ["Attempts per call in the fault", "Added by the breaker"] {
@@ -223,7 +235,9 @@ fn a_report_holds_the_policy_it_is_about() {
         let report = std::fs::read_to_string(&html).unwrap();
         let kept = "<summary>The policy</summary><pre># kept &lt;for ever&gt;\n[retry]";
         assert!(report.contains(kept) && report.contains("policy = &quot;kept.toml&quot;"));
-        assert!(report.contains("In it, calls are to any method, which may be repeated."));
+        assert!(
+            report.contains("In it, calls are to any method; no list: every method is repeated.")
+        );
     }
     evenkeel(&["simulate", &scenario, "--quick", "--html", &html, "--policy", "steady"], 0);
     let report = std::fs::read_to_string(&html).unwrap();

@@ -4,6 +4,7 @@ use evenkeel_core::Micros;
 use evenkeel_sim::presets::{PRESETS, named};
 use evenkeel_sim::{
     Batch, FaultKind, Map, Report, Scenario, Summary, conclusion, facts, figures, map_figure, run,
+    verdict,
 };
 
 fn scenario() -> Scenario {
@@ -43,6 +44,66 @@ fn every_policy_has_five_pictures_without_a_number_missing() {
             assert!(!figure.svg.contains("NaN") && !figure.svg.contains("inf"), "{}", figure.id);
             assert!(figure.conclusion.ends_with('.'), "{}", figure.conclusion);
         }
+    }
+}
+
+#[test]
+fn the_verdict_is_about_the_one_that_is_back_sooner() {
+    let scenario = scenario();
+    let record = run(&scenario, &named("no-retry").unwrap().policy(), 1).unwrap();
+    let batch = |times: &[Option<u32>]| {
+        let one = Summary::of(&record, &scenario);
+        Batch { runs: times.iter().map(|time| Summary { recovery: *time, ..one }).collect() }
+    };
+    let (soon, late, never) = (batch(&[Some(0), Some(8)]), batch(&[Some(18)]), batch(&[None]));
+    let half = batch(&[None, Some(1)]);
+    for (a, b, told) in [
+        (&soon, &late, "By p95, a recovers sooner: within 8 s, b within 18 s."),
+        (&late, &soon, "By p95, b recovers sooner: within 8 s, a within 18 s."),
+        (&late, &late, "By p95, both recover alike, within 18 s."),
+        (
+            &late,
+            &half,
+            "By p95, a recovers, within 18 s, and b does not: 50 % of its runs never do.",
+        ),
+        (
+            &never,
+            &soon,
+            "By p95, b recovers, within 8 s, and a does not: 100 % of its runs never do.",
+        ),
+        (
+            &never,
+            &half,
+            "By p95, neither recovers: 100 % of the runs of a never do, and 50 % of those of b.",
+        ),
+    ] {
+        assert_eq!(verdict(["a", "b"], [a, b]), told);
+    }
+    let told = verdict(["policy", "policy"], [&late, &soon]);
+    assert_eq!(told, "By p95, the second recovers sooner: within 8 s, the first within 18 s.");
+}
+
+/// One attempt, because there are no others or because its code is not retried, is not the same.
+#[test]
+fn one_attempt_is_told_with_the_code_that_made_it_the_last() {
+    let told = |preset: &str, kind| {
+        let (mut scenario, policy) = (scenario(), named(preset).unwrap().policy());
+        scenario.fault.kind = kind;
+        let record = run(&scenario, &policy, 1).unwrap();
+        let pictures = figures(&scenario, &policy, &record);
+        pictures.into_iter().find(|figure| figure.id == "call").unwrap().conclusion
+    };
+    let why = ": DEADLINE_EXCEEDED is not among the retried codes, so there is no other.";
+    assert!(told("grpc-a6", FaultKind::Stall).ends_with(why));
+    assert!(told("grpc-a6", FaultKind::FailFast).starts_with("4 attempts"));
+    // Its only attempt is cut off by the call's own end, and nothing could follow.
+    for (preset, kind) in [
+        ("kit", FaultKind::Stall),
+        ("no-retry", FaultKind::Stall),
+        ("no-retry", FaultKind::FailFast),
+    ] {
+        let told = told(preset, kind);
+        assert!(told.starts_with("One attempt, and") && !told.contains(':'), "{told}");
     }
 }
 

@@ -15,7 +15,9 @@ fn a_policy_with_a_list_is_judged_for_a_method_on_it() {
     let same = read("same", REPEATS);
     assert_eq!(format!("{:?}", listed.policy), format!("{:?}", same.policy));
     assert_eq!(words(&listed), "calls are to a method like Get*, which may be repeated");
-    assert_eq!(words(&same), "calls are to any method, which may be repeated");
+    assert_eq!(words(&same), "calls are to any method; no list: every method is repeated");
+    let asked = same.clone().calling("Get").unwrap();
+    assert_eq!(words(&asked), "calls are to Get; no list: every method is repeated");
     assert!(listed.method.warning().is_none());
     for (list, path) in [
         ("[\"/orders.v1.Orders/Get\"]", "/orders.v1.Orders/Get"),
@@ -93,6 +95,13 @@ fn of_a_service_config_it_is_the_method_with_the_most_attempts() {
     assert_eq!(named.policy.attempts(), 4);
     let get = named.clone().calling("Get").unwrap();
     assert_eq!((get.method.path(), get.policy.attempts()), ("/a.A/Get", 2));
+    // By retrying all that it does not name, a service config says that they may be repeated.
+    let all = file(
+        "all.json",
+        &format!("{{ \"methodConfig\": [{{ \"name\": [{{}}], {} }}] }}", retry(2)),
+    );
+    let all = read_policy(all.to_str().unwrap(), Path::new("")).unwrap();
+    assert_eq!(words(&all), "calls are to any method, which may be repeated");
     let other = named.calling("/c.C/Other").unwrap();
     assert!(other.method.warning().unwrap().ends_with("/c.C/Other has no retryPolicy"));
 }

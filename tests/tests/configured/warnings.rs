@@ -25,6 +25,7 @@ fn what_looks_wrong_in_a_file_is_said_once() {
         ("[budget.call_caps]\naudit = \"1s\"", "\"audit\""),
         ("[breaker]\nshare = 30", "breaker.share has no effect"),
         ("[timeout]\ndefault = \"none\"\nattempt_timeout = \"1s\"", "attempt_timeout = 1s"),
+        ("[timeout]\nattempt_timeout = \"1s\"\n[retry]", "never leads to another attempt"),
         ("[hedging]\ndelay = \"50ms\"", "none is hedged"),
         ("[wait_for_ready]\nrequire_deadline = false", "wait for ever"),
     ] {

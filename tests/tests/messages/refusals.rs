@@ -77,6 +77,16 @@ pub(crate) fn read() -> Vec<Row> {
         ),
         Row::new(
             of,
+            toml("[channel]\nkeepalive_time = 30\n"),
+            "a name of grpc-client-kit: [all of them](migrating.md#settings-by-their-old-names)",
+        ),
+        Row::new(
+            of,
+            toml("[timeout]\ndefault = 0\n"),
+            "zero is none elsewhere; here that is a word, where a setting may be none",
+        ),
+        Row::new(
+            of,
             toml("[timeout]\ndefault = 2\n"),
             "a bare number is seconds to one reader and milliseconds to the next: write the unit",
         ),
@@ -143,6 +153,11 @@ pub(crate) fn warnings() -> Vec<Row> {
     let codes = CodeSet::of(&[Code::Internal]);
     let needs = "breaker.mode = \"time\" or \"count\"";
     vec![
+        Row::new(
+            "Warning::AttemptTimeoutIsFinal",
+            Warning::AttemptTimeoutIsFinal { attempt_timeout: second },
+            "a server that hangs is never left for another attempt: [deadlines](guide/deadlines.md)",
+        ),
         Row::new(
             "Warning::AttemptsWithoutEnd",
             Warning::AttemptsWithoutEnd { attempt_timeout: second },

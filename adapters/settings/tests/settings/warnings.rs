@@ -63,6 +63,11 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::AttemptsWithoutEnd { attempt_timeout: second },
         ),
         (
+            "[timeout]\nattempt_timeout = \"1s\"\n[retry]",
+            "[timeout]\nattempt_timeout = \"1s\"\n[retry]\ncodes = [4]\nidempotent_methods = [\"Get*\"]",
+            Warning::AttemptTimeoutIsFinal { attempt_timeout: second },
+        ),
+        (
             "[budget.call_caps]\naudit = \"1s\"",
             "[budget.call_caps]\n\"/svc/Audit\" = \"1s\"",
             Warning::CapWithoutMethod { name: "audit".into() },
@@ -146,6 +151,25 @@ fn g73_a_threshold_below_the_attempts_is_warned_about() {
     assert_eq!(settings.warnings(), [warning]);
 }
 
+/// Where there is no other attempt anyway, and where another rule makes it, the limit is no trap.
+#[test]
+fn the_limit_of_an_attempt_is_final_only_where_a_retry_was_meant() {
+    let of = |rest: &str| toml(&format!("[timeout]\nattempt_timeout = \"1s\"\n{rest}")).warnings();
+    for rest in [
+        "[retry]\nmax_attempts = 1",
+        "[retry]\nidempotent_methods = []",
+        "[retry]\n[hedging]\ndelay = \"1ms\"",
+        "[hedging]\ndelay = \"1ms\"",
+        "[breaker]",
+    ] {
+        assert_eq!(of(rest), [], "{rest}");
+    }
+    for rest in ["[retry]\ncodes = []", "[retry]\nidempotent_methods = [\"Get*\"]"] {
+        let attempt_timeout = Duration::from_secs(1);
+        assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }], "{rest}");
+    }
+}
+
 #[test]
 fn a_warning_says_what_happens_and_what_to_do() {
     let said = |text: &str| toml(text).warnings()[0].to_string();
@@ -158,6 +182,12 @@ fn a_warning_says_what_happens_and_what_to_do() {
         said("[retry]\ncodes = [2, 10, 13]"),
         "retry.codes has {UNKNOWN, ABORTED, INTERNAL}, with which the handler may have run, and no \
          list says which methods may be executed twice; set retry.idempotent_methods"
+    );
+    assert_eq!(
+        said("[timeout]\nattempt_timeout = \"500ms\"\n[retry]"),
+        "timeout.attempt_timeout = 500ms cuts an attempt off, and the call with it: \
+         DEADLINE_EXCEEDED is not among retry.codes, so it never leads to another attempt; add that \
+         code, with retry.idempotent_methods, or take the limit out"
     );
     let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(3) };
     assert!(stacked.to_string().contains("3 × 3 attempts"), "{stacked}");

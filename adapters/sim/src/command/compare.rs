@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use evenkeel_sim::{Axes, Report, ScenarioFile, style};
+use evenkeel_sim::{Axes, Report, ScenarioFile, style, verdict};
 
 use crate::input;
 use crate::out::tell;
@@ -12,7 +12,7 @@ use crate::simulate::{Simulated, print_warning, title, write};
 /// Runs two scenarios, or with --scenario one under two policies, with the same seeds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// One scenario; with --scenario, one policy.
+    /// One scenario's file; with --scenario, one policy: a preset, or its file.
     first: PathBuf,
     /// The other.
     second: PathBuf,
@@ -39,6 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     for (name, side) in &sides {
         print_warning(&format!("{name}: "), &side.file);
     }
+    let names = sides.each_ref().map(|(name, _)| name.as_str());
+    tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch)));
     if let Some(path) = &args.html {
         write(path, &page(&reports))?;
         tell!("\n{} has the pictures.", path.display());

@@ -49,16 +49,20 @@ pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, policy: &Policy) -> F
     chart.name("c1", "the middle call's attempt");
     chart.name("c6", "where 90 % of such attempts start");
     let title = "One call while the server is down";
-    Figure { id: "call", title, conclusion: conclusion(&attempts), svg: chart.finish(title) }
+    let conclusion = conclusion(&attempts, final_code(policy, at_once));
+    Figure { id: "call", title, conclusion, svg: chart.finish(title) }
 }
 
-fn conclusion(attempts: &[Attempt]) -> String {
+fn conclusion(attempts: &[Attempt], final_code: Option<Code>) -> String {
     let Some(last) = attempts.last() else {
         return "The call makes no attempt.".into();
     };
     let tries = attempts.len();
     if tries == 1 {
-        return format!("One attempt, and the caller knows after {}.", clock(last.end));
+        let why = final_code.map_or_else(String::new, |code| {
+            format!(": {} is not among the retried codes, so there is no other", code.name())
+        });
+        return format!("One attempt, and the caller knows after {}{why}.", clock(last.end));
     }
     let spread = last.late - last.early;
     let gap = last.middle;
@@ -75,6 +79,20 @@ fn conclusion(attempts: &[Attempt]) -> String {
         clock(last.end),
         if spread > 0.0 { clock(spread) } else { short(spread) }
     )
+}
+
+/// The code for which nothing is tried again although there are retries. An attempt that took all
+/// of the call's time leaves none for another, whatever the codes.
+fn final_code(policy: &Policy, at_once: bool) -> Option<Code> {
+    let (call, code) = (&policy.call, code(at_once));
+    let has_time = at_once || call.attempt_timeout().as_micros() < call.timeout().as_micros();
+    let is_final = call.retry().max_attempts() > 1 && !call.retry().codes().contains(code);
+    (has_time && is_final).then_some(code)
+}
+
+/// How an attempt ends at a server that is down.
+const fn code(at_once: bool) -> Code {
+    if at_once { Code::Unavailable } else { Code::DeadlineExceeded }
 }
 
 /// The attempts of many calls that fail as such a fault makes them fail.
@@ -114,8 +132,8 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
                     now = limit.instant();
                 }
                 times.push((start.as_micros(), now.as_micros()));
-                let code = if at_once { Code::Unavailable } else { Code::DeadlineExceeded };
-                let next = call.complete(now, &mut upstream, attempt, Outcome::new(code));
+                let outcome = Outcome::new(code(at_once));
+                let next = call.complete(now, &mut upstream, attempt, outcome);
                 if let Next::Stop(_) = next {
                     break;
                 }

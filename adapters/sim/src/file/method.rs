@@ -20,6 +20,8 @@ pub struct Method {
     /// What a person calls it.
     words: String,
     may_be_repeated: bool,
+    /// Whether nothing says which methods may be executed twice, and so all of them are.
+    is_unlisted: bool,
     /// Why its calls are never repeated although retries are configured.
     never_because: Option<String>,
 }
@@ -47,6 +49,9 @@ impl Method {
 /// A sentence without its stop, such as "calls are to a method like Get*, which may be repeated".
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_unlisted && self.may_be_repeated {
+            return write!(f, "calls are to {}; no list: every method is repeated", self.words);
+        }
         let repeated = if self.may_be_repeated { "may be" } else { "is not" };
         write!(f, "calls are to {}, which {repeated} repeated", self.words)
     }
@@ -66,7 +71,8 @@ pub(super) fn of_settings(
         Some([]) => "the list retry.idempotent_methods is empty".into(),
         _ => format!("{words} is not on the list retry.idempotent_methods"),
     };
-    Ok(chosen.method(retried || hedged, because))
+    let (method, call) = chosen.method(retried || hedged, because);
+    Ok((Method { is_unlisted: list.is_none(), ..method }, call))
 }
 
 /// The same for a service config, which says by retrying a method that it may be repeated.
@@ -126,7 +132,7 @@ impl Chosen {
         let may_be_repeated = attempts(&self.call) > 1;
         let is_odd = retries_are_configured && !may_be_repeated;
         let never_because = is_odd.then(|| because(&words));
-        (Method { path, words, may_be_repeated, never_because }, self.call)
+        (Method { path, words, may_be_repeated, is_unlisted: false, never_because }, self.call)
     }
 }
 

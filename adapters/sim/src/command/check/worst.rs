@@ -53,16 +53,7 @@ impl Worst {
             let word = if layers == 1 { "layer" } else { "layers" };
             tell!("  {layers} {word}: {product}");
         }
-        let bounded = match policy.budget {
-            Budget::None => "nothing but the attempts bounds it",
-            _ => "its budget bounds it once the tokens are spent",
-        };
-        let breaker = match policy.guard {
-            Guard::None => "no breaker",
-            Guard::Adaptive(_) => "adaptive throttling",
-            _ => "its breaker, once open",
-        };
-        tell!("  ({bounded}; {breaker}.)");
+        tell!("  (bounded by the attempts alone{})", until(policy));
         let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
         let unbounded = matches!((policy.budget, policy.guard), (Budget::None, Guard::None));
         if unbounded && repeats && self.attempts > 1 {
@@ -72,5 +63,23 @@ impl Worst {
                 100.0 / attempts
             );
         }
+    }
+}
+
+/// What bounds the attempts of a backend that stays dead, in time.
+fn until(policy: &Policy) -> String {
+    let budget = match policy.budget {
+        Budget::None => None,
+        _ => Some("its retries are throttled"),
+    };
+    let guard = match policy.guard {
+        Guard::None => None,
+        Guard::Adaptive(_) => Some("its adaptive throttling sets in"),
+        _ => Some("its breaker opens"),
+    };
+    match (budget, guard) {
+        (None, None) => String::new(),
+        (Some(one), None) | (None, Some(one)) => format!(" until {one}"),
+        (Some(budget), Some(guard)) => format!(" until {budget} or {guard}"),
     }
 }
