@@ -152,6 +152,10 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
             "end = \"9 parsecs\"\n",
             "line 1: end: \"9 parsecs\" is no span of time; write a number and",
         ),
+        (
+            "end = \"invalid type: 1, expected u8\"\n",
+            "line 1: end: \"invalid type: 1, expected u8\" is no span of time; write a number and",
+        ),
         ("seeds = 1\nseeds = 2\n", "line 2: duplicate key"),
         ("policy = = 3", "line 1: "),
         (&format!("{long} = 1"), "line 1: xxx"),
@@ -162,7 +166,10 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
         assert!(errors.starts_with(&format!("evenkeel: {scenario}: {told}")), "{errors}");
         assert!(errors.len() < scenario.len() + 300, "{errors}");
         for raw in ["expected", "unknown", "Raw", "TOML parse"] {
-            assert!(!errors.contains(raw) || text.contains("= ="), "{errors}");
+            assert!(
+                !errors.contains(raw) || text.contains("= =") || text.contains(raw),
+                "{errors}"
+            );
         }
     }
 }

@@ -44,7 +44,9 @@ fn rule(message: &str) -> String {
             advice(&word, &known)
         );
     }
-    let what = given.split_once(": ").map_or(given, |(_, what)| what);
+    let what = ["invalid type: ", "invalid value: "].iter().find_map(|it| given.strip_prefix(it));
+    // A message of ours may quote a text of the file that reads like one of serde's.
+    let Some(what) = what else { return format!(": {message}") };
     format!(": must be {}, and is {}", in_words(expected), shortened(&what.replace('`', "")))
 }
 
