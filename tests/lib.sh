@@ -14,7 +14,8 @@ tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
 export CARGO_INCREMENTAL=0
 
-# The test targets that need nothing but the core.
+# The test targets that need nothing but the core. Read by those who source this.
+# shellcheck disable=SC2034
 about_the_core='^(core|faults|laws)(_|$)'
 
 # The adapters and the tests are always built together, even where one would do: cargo unites the
