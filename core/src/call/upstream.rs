@@ -33,9 +33,8 @@ pub trait Upstream {
     /// Books the end of an attempt on the breaker of `target` and on the throttle.
     fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report);
 
-    /// Takes leave, and a token where each costs one, for a retry to be scheduled or a hedge to be
-    /// sent; `false` if the throttle has none to give. Asked once for each, because a second answer
-    /// is paid for again; for a retry after the failure was booked.
+    /// Whether the throttle lets a retry be scheduled, or a hedge be sent. Asked once for each; for
+    /// a retry after the failure was booked.
     fn retry_allowed(&mut self, _now: Instant) -> bool {
         true
     }
@@ -152,7 +151,9 @@ impl<T: Trip> Upstream for Single<'_, T> {
             return Ok((Target::ONLY, Permit::UNTRACKED));
         };
         let permit = breaker.admit(now, lease, policy)?;
-        self.changed = permit.transition().or(self.changed);
+        if let Some(changed) = permit.transition() {
+            self.changed = Some(changed);
+        }
         Ok((Target::ONLY, permit))
     }
 
@@ -264,7 +265,9 @@ impl<K: Copy + Eq, const N: usize, T: Trip> Upstream for Keyed<'_, K, N, T> {
         _tried: Tried,
     ) -> Result<(Target, Permit), Refusal> {
         let permit = self.table.admit(now, self.key, lease, self.breaker)?;
-        self.changed = permit.transition().or(self.changed);
+        if let Some(changed) = permit.transition() {
+            self.changed = Some(changed);
+        }
         Ok((Target::ONLY, permit))
     }
 
