@@ -116,12 +116,16 @@ impl std::error::Error for Lost {
 fn an_error_says_its_end_and_has_the_peer_s_last_word_behind_it() {
     use std::error::Error as _;
 
-    let retry_at = at(3);
+    let open = |last| Error::CircuitOpen {
+        retry_at: at(3),
+        retry_after: Micros::from_millis(3_000),
+        last,
+    };
     let said = fmt::Error.to_string();
     let lost = Lost.to_string();
     for (error, text, behind) in [
-        (Error::CircuitOpen { retry_at, last: None }, "circuit breaker is open", None),
-        (Error::CircuitOpen { retry_at, last: Some(Lost) }, "circuit breaker is open", Some(&lost)),
+        (open(None), "circuit breaker is open, next try in 3.00s", None),
+        (open(Some(Lost)), "circuit breaker is open, next try in 3.00s", Some(&lost)),
         (Error::DeadlineExceeded { last: None }, "deadline exceeded", None),
         (Error::DeadlineExceeded { last: Some(Lost) }, "deadline exceeded", Some(&lost)),
         (Error::NoTarget, "no target is eligible", None),
