@@ -3,12 +3,13 @@
 //! Each law is a question about what was written down while a script was played; the order of the
 //! rules is asked of a second machine that follows the first (`model::oracle`).
 
-use evenkeel_core::{Next, Refusal, StopReason};
+use evenkeel_core::{Next, Outcome, Refusal, StopReason};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::ending::{Last, end_of, last_of};
 use evenkeel_tests::model::ghost::Contact;
 use evenkeel_tests::model::run::{Event, Manner, Run, Seen, What, play};
 use evenkeel_tests::model::script::{Script, Step, any_script, every_script, extreme_script};
+use evenkeel_tests::model::settings::Settings;
 use evenkeel_tests::model::{on_random, oracle};
 
 type Found = Result<(), String>;
@@ -184,27 +185,41 @@ fn a_clock_that_goes_back_stands_still() {
 
 #[test]
 fn the_last_real_error_survives() {
-    on_runs(|run| {
-        let Some((end, reason)) = end_of(run) else { return Err("it never ended".into()) };
-        let (now, attempts) = (run.events[end].now, run.events[end].attempts);
-        let Last { attempt, refusal, counted } = last_of(&run.events[..=end]);
-        ensure!(counted == usize::from(attempts), "{counted} attempts ended, {attempts} count");
-        let failed = attempt.is_some_and(|report| !report.is_success());
-        let holds = match reason {
-            StopReason::Succeeded => attempt.is_some_and(|report| report.is_success()),
-            StopReason::Cancelled => run.events[end].what == What::Cancelled,
-            StopReason::CircuitOpen { retry_at } => {
-                refusal == Some(Refusal::CircuitOpen { retry_at }) && retry_at.as_micros() > now
-            }
-            StopReason::NoTarget => refusal == Some(Refusal::NoTarget),
-            StopReason::DeadlinePassed => now >= run.deadline,
-            // Everything else ends a call between attempts: there was one, and it failed.
-            _ => failed && attempts > 0,
-        };
-        ensure!(holds, "{reason:?} after {attempt:?} and {refusal:?}");
-        ensure!(failed || attempt.is_none() || reason == StopReason::Succeeded, "{reason:?}");
-        Ok(())
-    });
+    on_runs(the_last_word_is_what_was_booked_last);
+}
+
+/// Nobody is interested in who else was late in the instant of an answer.
+#[test]
+fn an_answer_is_the_last_word_also_beside_an_attempt_that_is_late() {
+    let settings = Settings { hedge_after: Some(0), ..Settings::PLAIN };
+    let answer = Step::End(1, Outcome::success());
+    let steps = vec![Step::Poll, Step::Pass(29), Step::Poll, Step::Pass(31), answer];
+    let run = play::<2>(&Script { settings, steps }, Manner::Plain);
+    assert_eq!(end_of(&run).map(|(_, reason)| reason), Some(StopReason::Succeeded));
+    assert_eq!(last_of(&run.events).counted, 2, "the other is booked all the same");
+    the_last_word_is_what_was_booked_last(&run).unwrap();
+}
+
+fn the_last_word_is_what_was_booked_last(run: &Run) -> Found {
+    let Some((end, reason)) = end_of(run) else { return Err("it never ended".into()) };
+    let (now, attempts) = (run.events[end].now, run.events[end].attempts);
+    let Last { attempt, refusal, counted } = last_of(&run.events[..=end]);
+    ensure!(counted == usize::from(attempts), "{counted} attempts ended, {attempts} count");
+    let failed = attempt.is_some_and(|report| !report.is_success());
+    let holds = match reason {
+        StopReason::Succeeded => attempt.is_some_and(|report| report.is_success()),
+        StopReason::Cancelled => run.events[end].what == What::Cancelled,
+        StopReason::CircuitOpen { retry_at } => {
+            refusal == Some(Refusal::CircuitOpen { retry_at }) && retry_at.as_micros() > now
+        }
+        StopReason::NoTarget => refusal == Some(Refusal::NoTarget),
+        StopReason::DeadlinePassed => now >= run.deadline,
+        // Everything else ends a call between attempts: there was one, and it failed.
+        _ => failed && attempts > 0,
+    };
+    ensure!(holds, "{reason:?} after {attempt:?} and {refusal:?}");
+    ensure!(failed || attempt.is_none() || reason == StopReason::Succeeded, "{reason:?}");
+    Ok(())
 }
 
 #[test]

@@ -29,17 +29,22 @@ pub struct Last {
 /// What there was to show after `events`.
 pub fn last_of(events: &[Event]) -> Last {
     let mut last = Last { attempt: None, refusal: None, counted: 0 };
-    for contact in events.iter().flat_map(|event| &event.contacts) {
-        match contact {
-            Contact::Recorded { report, .. } => {
-                last.counted += usize::from(report.weight != Weight::Transparent);
-                if matches!(report.weight, Weight::Counts | Weight::CutShort) {
-                    last.attempt = Some(*report);
+    for event in events {
+        // The first that is booked has ended; others that ran into their deadline are booked with it.
+        let mut ended = None;
+        for contact in &event.contacts {
+            match contact {
+                Contact::Recorded { report, .. } => {
+                    last.counted += usize::from(report.weight != Weight::Transparent);
+                    if matches!(report.weight, Weight::Counts | Weight::CutShort) {
+                        ended.get_or_insert(*report);
+                    }
                 }
+                Contact::Refused(refusal) => last.refusal = Some(*refusal),
+                Contact::Admitted { .. } | Contact::Asked { .. } | Contact::Renewed { .. } => {}
             }
-            Contact::Refused(refusal) => last.refusal = Some(*refusal),
-            Contact::Admitted { .. } | Contact::Asked { .. } | Contact::Renewed { .. } => {}
         }
+        last.attempt = ended.or(last.attempt);
     }
     last
 }
