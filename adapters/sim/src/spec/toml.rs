@@ -132,7 +132,9 @@ fn optional(limit: Option<Duration>) -> String {
 /// Thousandths as a number with a point, which is what makes it a float in TOML; all three digits
 /// of them, or another policy would be read than was written.
 fn thousandths(value: u32) -> String {
-    let text = format!("{}.{:03}", value / 1_000, value % 1_000);
-    let text = text.trim_end_matches('0');
-    if text.ends_with('.') { format!("{text}0") } else { text.into() }
+    let (mut digits, mut width) = (value % 1_000, 3);
+    while width > 1 && digits % 10 == 0 {
+        (digits, width) = (digits / 10, width - 1);
+    }
+    format!("{}.{digits:0width$}", value / 1_000)
 }
