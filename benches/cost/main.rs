@@ -4,9 +4,9 @@
 //! A case runs any number of times. Everything is counted at two numbers of times and the
 //! difference taken, so that what happens once cancels out.
 //!
-//! Without a word it prints that table. `growth` and `wire` print what only time can tell, `kit NS`
-//! compares with a chain that takes so many nanoseconds, and `limits` fails where a case takes more
-//! instructions than it may.
+//! Without a word it prints that table. `growth` and `wire` print what only time can tell, `kit
+//! PROGRAM` compares with a chain whose nanoseconds a program prints, and `limits` fails where a case
+//! takes more instructions than it may.
 
 use std::process::ExitCode;
 
@@ -39,9 +39,7 @@ fn main() -> ExitCode {
     let mut words = arguments.iter().map(String::as_str);
     match words.next() {
         Some("growth") => growth::print(),
-        Some("kit") => {
-            kit::print(words.next().and_then(|word| word.parse().ok()).expect("how long"));
-        }
+        Some("kit") => kit::print(&words.collect::<Vec<_>>()),
         Some("limits") => return limits::check(&groups, &LIMITS),
         Some("wire") => wire::print(),
         // Cargo says so itself that this is a benchmark.

@@ -80,6 +80,11 @@ pub(crate) fn time(case: &Case, times: u64) -> Micros {
     StdClock.now().since(begun)
 }
 
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 const ROUNDS: u32 = 15;
 /// A thousand ticks of the clock.
 const LEAST: Micros = Micros::from_millis(1);

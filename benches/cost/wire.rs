@@ -20,6 +20,7 @@ use tonic::transport::{self, Endpoint};
 use crate::calls::{Channel, NONE, SET, full, over, request};
 use crate::growth::crowd;
 use crate::pb::lab_client::LabClient;
+use crate::report::median;
 use crate::stub::MESSAGE;
 
 pub(crate) fn print() {
@@ -92,11 +93,6 @@ impl Cost {
 fn thread_nanos() -> Option<f64> {
     let told = read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().next()?.parse().ok()
-}
-
-fn median(mut ratios: Vec<f64>) -> f64 {
-    ratios.sort_by(f64::total_cmp);
-    ratios[ratios.len() / 2]
 }
 
 fn connect(address: SocketAddr) -> transport::Channel {
