@@ -72,7 +72,7 @@ impl Call {
 
     pub(super) fn faults(&self, network: &Network, calls: &BTreeMap<u32, Self>) -> Vec<String> {
         let mut wrong = Vec::new();
-        self.ends_once_and_in_time(calls, &mut wrong);
+        self.ends_once_and_in_time(network, calls, &mut wrong);
         self.is_executed_no_more_than_it_may(&mut wrong);
         self.is_sent_while_it_lasts(network, &mut wrong);
         self.is_sent_to_members(network, &mut wrong);
@@ -80,11 +80,19 @@ impl Call {
         wrong
     }
 
-    fn ends_once_and_in_time(&self, calls: &BTreeMap<u32, Self>, wrong: &mut Vec<String>) {
+    fn ends_once_and_in_time(
+        &self,
+        network: &Network,
+        calls: &BTreeMap<u32, Self>,
+        wrong: &mut Vec<String>,
+    ) {
         let [(at, end)] = &self.ends[..] else {
             return wrong.push(format!("ended {} times", self.ends.len()));
         };
-        let late = |deadline: Duration| *at > deadline + SLACK;
+        // What goes down with its host ends there, whenever the simulation comes to drop it.
+        let crashed = if *end == End::Dropped { network.crashed(self.host, *at) } else { None };
+        let at = crashed.unwrap_or(*at);
+        let late = |deadline: Duration| at > deadline + SLACK;
         if late(self.began + self.timeout) {
             wrong.push(format!("ended at {at:?}, after its deadline"));
         }

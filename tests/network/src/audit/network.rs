@@ -12,6 +12,8 @@ pub(super) struct Network {
     held: Vec<(Duration, Duration)>,
     /// When a host was no member of `app`'s.
     away: Vec<(&'static str, Duration, Duration)>,
+    /// When a host went down.
+    crashes: Vec<(&'static str, Duration)>,
 }
 
 impl Network {
@@ -19,8 +21,10 @@ impl Network {
         let mut held = Vec::new();
         let mut open = Vec::new();
         let mut away: Vec<(&'static str, Duration, Duration)> = Vec::new();
+        let mut crashes = Vec::new();
         for (at, event) in entries {
             match event {
+                Event::Fault(Change::Crash(host)) => crashes.push((*host, *at)),
                 Event::Fault(Change::Hold(link)) => open.push((link, *at)),
                 Event::Fault(Change::Release(link)) => {
                     let begun = open.iter().position(|(other, _)| *other == link);
@@ -41,7 +45,7 @@ impl Network {
                 _ => {}
             }
         }
-        Self { held, away }
+        Self { held, away, crashes }
     }
 
     /// Whether what was sent at `sent` or before may still arrive at `at`.
@@ -58,6 +62,12 @@ impl Network {
             *other == host && *from < began && arrived < *to
         };
         self.away.iter().any(away)
+    }
+
+    /// When `host` crashed, if what it held was dropped by `at` for that.
+    pub(super) fn crashed(&self, host: &str, at: Duration) -> Option<Duration> {
+        let crashes = self.crashes.iter().filter(|(other, _)| *other == host);
+        crashes.map(|(_, crash)| *crash).find(|crash| *crash <= at && at <= *crash + TICK)
     }
 
     /// Health checks of hosts that were no members any more.
