@@ -63,7 +63,7 @@ pub(crate) async fn run_all(
     let observed = charge(default_codes(), &[FailAfter(UNAVAILABLE)]).await?;
     row(
         "unavailable_after_charge",
-        "So does UNAVAILABLE, if it comes after the work.",
+        "So does UNAVAILABLE after the work: no list says not to repeat a charge.",
         unavailable(3, Some(3)),
         observed,
     );
@@ -72,7 +72,7 @@ pub(crate) async fn run_all(
     let observed = charge(unlisted, &[FailAfter(UNAVAILABLE)]).await?;
     row(
         "unavailable_not_idempotent",
-        "The .proto does not call Charge idempotent: one attempt.",
+        "With the list of the .proto, which does not call Charge idempotent: once.",
         unavailable(1, Some(1)),
         observed,
     );
@@ -89,7 +89,7 @@ pub(crate) async fn run_all(
     let observed = charge(default_codes().methods(&pb::METHODS), &[KillAfter]).await?;
     row(
         "killed_after_charge",
-        "A lost connection proves nothing: it may have been executed.",
+        "With the list, a lost connection ends it: the charge may have been made.",
         unavailable(1, Some(1)),
         observed,
     );
@@ -107,7 +107,7 @@ pub(crate) async fn run_all(
     let observed = charge(default_codes().breaker(TWO_FAILURES), &[FailAfter(UNAVAILABLE)]).await?;
     row(
         "breaker_below_attempts",
-        "The circuit opens under the call that tripped it, and says so.",
+        "The circuit opens under its own call: UNAVAILABLE, its cause CircuitOpen.",
         Expected::new("CIRCUIT_OPEN", 2, Some(2)),
         observed,
     );

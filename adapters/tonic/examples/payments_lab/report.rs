@@ -109,7 +109,11 @@ pub(crate) fn print_row(id: &str, teaches: &str, expected: &Expected, observed: 
     println!("    {teaches}");
     if let Some(received) = &observed.received {
         let shown: Vec<_> = received.iter().map(|value| shown(*value)).collect();
-        println!("    received {}", shown.join(", "));
+        let what = match expected.received {
+            Received::Seconds(_) => "seconds left, as the server saw them",
+            Received::Items(_) | Received::Nothing => "items received",
+        };
+        println!("    {what}: {}", shown.join(", "));
     }
     for fault in faults {
         println!("    ✗ {fault}");
@@ -117,6 +121,12 @@ pub(crate) fn print_row(id: &str, teaches: &str, expected: &Expected, observed: 
 }
 
 pub(crate) fn print_head() {
+    println!(
+        "Where no line says otherwise a call has three attempts, of any method: no list, no breaker,"
+    );
+    println!(
+        "no timeout. Attempts and charges are the server's count; - is a call that charges nothing.\n"
+    );
     println!(
         "{:<26} {:<18} {:>8} {:>8} {:>8}  {:<24}",
         "case", "the caller saw", "attempts", "charges", "time", "expected"
