@@ -39,8 +39,8 @@ fn a_scenario_survives_being_written() {
         FaultKind::FailFast,
         FaultKind::None,
         FaultKind::Stall,
-        FaultKind::Brownout { capacity: 0.25 },
-        FaultKind::Partial { share: 0.5 },
+        FaultKind::Brownout { capacity: 0.123_456 },
+        FaultKind::Partial { share: 1.0 },
         FaultKind::Restart { setup: Micros::from_millis(70) },
     ] {
         let scenario = Scenario::outage(kind);
@@ -59,7 +59,7 @@ fn every_server_and_fleet_survives_being_written() {
     scenario.server.network = Micros::from_micros(250);
     for (arrivals, law, order) in [
         (Arrivals::Closed { think: short }, Law::Constant, Order::Fifo),
-        (Arrivals::Open { per_second: 12_345.0 }, Law::LogNormal { sigma: 0.5 }, Order::Lifo),
+        (Arrivals::Open { per_second: 12_345.678 }, Law::LogNormal { sigma: 0.4321 }, Order::Lifo),
         (
             Arrivals::Open { per_second: 0.25 },
             Law::Exponential,

@@ -9,7 +9,7 @@ mod number;
 mod scale;
 
 pub(crate) use ink::Ink;
-pub(crate) use number::{clock, percent, short};
+pub(crate) use number::{clock, float, percent, short};
 pub(crate) use scale::Scale;
 
 /// The look of a standalone chart, and of a page that shows several.

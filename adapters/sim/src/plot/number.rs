@@ -18,6 +18,16 @@ pub(crate) fn short(value: f64) -> String {
     text
 }
 
+/// To a billionth, with the point that makes it a float in TOML.
+pub(crate) fn float(value: f64) -> String {
+    let mut text = String::new();
+    push_trimmed(&mut text, value, if value < 1e6 { 9 } else { 0 });
+    if !text.contains('.') {
+        text.push_str(".0");
+    }
+    text
+}
+
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -83,7 +93,7 @@ fn push_whole(text: &mut String, number: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{clock, percent, push_tenths, short};
+    use super::{clock, float, percent, push_tenths, short};
 
     #[test]
     fn numbers_are_short_and_right() {
@@ -101,5 +111,9 @@ mod tests {
         assert_eq!([percent(0.333), percent(0.012), percent(1.0)], ["33 %", "1.2 %", "100 %"]);
         assert_eq!([clock(0.25), clock(31.0), clock(2e-6)], ["250 ms", "31 s", "2 µs"]);
         assert_eq!(short(f64::NAN), "0");
+        assert_eq!(
+            [float(1.0), float(0.0125), float(123.4567), float(2e-9), float(3e8)],
+            ["1.0", "0.0125", "123.4567", "0.000000002", "300000000.0"]
+        );
     }
 }

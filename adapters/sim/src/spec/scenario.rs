@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use evenkeel_core::Micros;
 
 use super::toml::span;
-use crate::plot::short;
+use crate::plot::float;
 use crate::{Arrivals, FaultKind, Law, Order, Scenario};
 
 impl Scenario {
@@ -16,7 +16,7 @@ impl Scenario {
         let _ = writeln!(text, "clients = {}", self.fleet.clients);
         let _ = match self.fleet.arrivals {
             Arrivals::Closed { think } => writeln!(text, "think = {}", micros(think)),
-            Arrivals::Open { per_second } => writeln!(text, "rate = {}", number(per_second)),
+            Arrivals::Open { per_second } => writeln!(text, "rate = {}", float(per_second)),
         };
         let _ = writeln!(text, "layers = {}", self.fleet.layers);
         if self.fleet.propagates_deadlines {
@@ -26,11 +26,11 @@ impl Scenario {
         let (kind, detail) = match self.fault.kind {
             FaultKind::BlackHole => ("black-hole", String::new()),
             FaultKind::Brownout { capacity } => {
-                ("brownout", format!("capacity = {}\n", number(capacity)))
+                ("brownout", format!("capacity = {}\n", float(capacity)))
             }
             FaultKind::FailFast => ("fail-fast", String::new()),
             FaultKind::None => ("none", String::new()),
-            FaultKind::Partial { share } => ("partial", format!("share = {}\n", number(share))),
+            FaultKind::Partial { share } => ("partial", format!("share = {}\n", float(share))),
             FaultKind::Restart { setup } => ("restart", format!("setup = {}\n", micros(setup))),
             FaultKind::Stall => ("stall", String::new()),
         };
@@ -49,7 +49,7 @@ impl Scenario {
         let (law, sigma) = match server.law {
             Law::Constant => ("constant", String::new()),
             Law::Exponential => ("exponential", String::new()),
-            Law::LogNormal { sigma } => ("log-normal", format!("sigma = {}\n", number(sigma))),
+            Law::LogNormal { sigma } => ("log-normal", format!("sigma = {}\n", float(sigma))),
         };
         let (order, reserve) = match server.order {
             Order::DropExpired { reserve } => {
@@ -75,10 +75,4 @@ impl Scenario {
             let _ = writeln!(text, "network = {}", micros(server.network));
         }
     }
-}
-
-/// A number with a point, which is what makes it a float in TOML.
-fn number(value: f64) -> String {
-    let text = if value < 1e4 { short(value) } else { format!("{}", value as u64) };
-    if text.contains('.') { text } else { format!("{text}.0") }
 }
