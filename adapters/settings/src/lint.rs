@@ -1,6 +1,6 @@
 //! This file knows what to warn about in a whole settings file.
 
-use evenkeel_core::{Code, Strategy};
+use evenkeel_core::Strategy;
 
 use crate::method::check_name;
 use crate::section::{Breaker, BreakerMode, BreakerRule};
@@ -69,12 +69,14 @@ impl Settings {
             Some(BreakerRule::Consecutive(rule)) => Some(rule.threshold()),
             _ => None,
         };
-        let limit = self.timeout().and_then(|timeout| timeout.attempt_timeout());
-        if let Some(attempt_timeout) = limit.filter(|_| self.expiry_is_final()) {
-            warnings.push(Warning::AttemptTimeoutIsFinal { attempt_timeout });
-        }
         if let Some(retry) = self.retry() {
             let listed = retry.idempotent_methods().is_some();
+            let limit = self.timeout().and_then(|timeout| timeout.attempt_timeout());
+            // Hedges take the place of retries.
+            if let Some(limit) = limit.filter(|_| self.hedging().is_none()) {
+                let none = retry.idempotent_methods() == Some(&[]);
+                warnings.extend(Warning::of_attempt_timeout(limit, &retry.policy(), none));
+            }
             warnings.extend(Warning::of_retry(&retry.policy(), threshold, listed));
         }
         if let Some(hedging) = self.hedging() {
@@ -84,18 +86,6 @@ impl Settings {
             let needs = "[retry] or [hedging]";
             warnings.push(Warning::NoEffect { path: "throttle", needs });
         }
-    }
-
-    /// Whether calls are retried, and not when the limit of an attempt has passed. Hedges take the
-    /// place of retries, and where a list is empty no code would lead to another attempt.
-    fn expiry_is_final(&self) -> bool {
-        self.hedging().is_none()
-            && self.retry().is_some_and(|retry| {
-                let policy = retry.policy();
-                policy.max_attempts() > 1
-                    && !policy.codes().contains(Code::DeadlineExceeded)
-                    && retry.idempotent_methods() != Some(&[])
-            })
     }
 }
 

@@ -96,6 +96,19 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// What looks wrong about a limit for each attempt beside a retry policy: its expiry is final
+    /// unless its code is retried. `listed_none` says that a list of methods is empty, so that no code
+    /// would lead to another attempt.
+    pub fn of_attempt_timeout(
+        attempt_timeout: Duration,
+        retry: &RetryPolicy,
+        listed_none: bool,
+    ) -> Option<Self> {
+        let retries = retry.max_attempts() > 1 && !listed_none;
+        let is_final = retries && !retry.codes().contains(Code::DeadlineExceeded);
+        is_final.then_some(Self::AttemptTimeoutIsFinal { attempt_timeout })
+    }
+
     /// What looks wrong about a retry policy together with what opens the breaker, if that is a
     /// number of failures in a row, and with whether a list says which methods may be repeated.
     pub fn of_retry(retry: &RetryPolicy, fail_threshold: Option<u16>, listed: bool) -> Vec<Self> {

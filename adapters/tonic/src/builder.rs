@@ -30,12 +30,12 @@ mod observed;
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
     pub(crate) target: String,
-    call: CallPolicy,
+    pub(crate) call: CallPolicy,
     timeouts: HashMap<Box<str>, Option<Duration>>,
     budget_reserve: Option<Micros>,
     ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
-    hedges: Option<Hedges>,
+    pub(crate) hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,

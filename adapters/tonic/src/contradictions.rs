@@ -2,7 +2,7 @@
 
 use evenkeel_settings::Warning;
 use evenkeel_tokio::AnyRule;
-use evenkeel_tokio::core::BreakerPolicy;
+use evenkeel_tokio::core::{BreakerPolicy, Micros};
 
 use crate::Builder;
 
@@ -30,12 +30,18 @@ fn found(builder: &Builder) -> Vec<Warning> {
         _ => None,
     };
     let listed = builder.idempotent.is_some() || !builder.methods.methods().is_empty();
+    let limit = builder.call.attempt_timeout();
+    // Hedges take the place of retries.
+    let hedged = builder.hedges.is_some() || builder.hedging_is_configured;
+    let limit = (limit != Micros::MAX && !hedged).then(|| limit.as_duration());
+    let none = builder.listed().is_some_and(|list| list.is_empty());
     let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
     let policies = configured.chain(builder.retry.as_ref().map(|retry| &retry.policy));
     let mut most = builder.most_hedged();
     for policy in policies {
         most = most.max(Some(policy.max_attempts()));
-        for warning in Warning::of_retry(policy, threshold, listed) {
+        let of_limit = limit.and_then(|limit| Warning::of_attempt_timeout(limit, policy, none));
+        for warning in of_limit.into_iter().chain(Warning::of_retry(policy, threshold, listed)) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }

@@ -6,7 +6,8 @@ use evenkeel_core::{Backoff, BudgetPolicy, Code as Known, CodeSet, RetryPolicy};
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Listening, Network, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, with_budget};
-use evenkeel_tonic::Resilient;
+use evenkeel_tonic::evenkeel_settings::Settings;
+use evenkeel_tonic::{AllowList, HedgePolicy, Resilient};
 use std::sync::Arc;
 use tokio::time::timeout;
 use tonic::{Code, Request, Status};
@@ -128,6 +129,37 @@ fn settings_that_look_wrong_together_are_said() {
         let told = said.take_warnings();
         assert_eq!(told.len(), usize::from(word.is_some()), "{told:?}");
         assert!(told.iter().all(|line| line.contains(word.unwrap())), "{told:?}");
+    }
+}
+
+/// What cuts an attempt off and is not retried is said of what is built in the end: a file's retries
+/// may be overruled in code.
+#[test]
+fn a_limit_whose_expiry_is_final_is_said() {
+    let said = Listening::begin();
+    let limited = || guarded().attempt_timeout(SECOND).unwrap();
+    let patient = RetryPolicy::DEFAULT.with_codes(CodeSet::RETRYABLE.with(Known::DeadlineExceeded));
+    let hedge = HedgePolicy::after(SECOND).unwrap();
+    let variables = [
+        ("EVENKEEL__TIMEOUT__DEFAULT", "10s"),
+        ("EVENKEEL__TIMEOUT__ATTEMPT_TIMEOUT", "1s"),
+        ("EVENKEEL__RETRY__MAX_ATTEMPTS", "3"),
+    ];
+    let settings = Settings::new().with_environment(variables).unwrap();
+    let from_file = || guarded().settings(&settings).unwrap();
+    for (builder, warnings) in [
+        (limited(), 1),
+        (limited().retry(patient).methods(&METHODS), 0),
+        (limited().retry(RetryPolicy::OFF), 0),
+        (limited().idempotent(AllowList::empty()), 0),
+        (limited().methods(&METHODS).hedge(hedge), 0),
+        (from_file(), 1),
+        (from_file().retry(patient).methods(&METHODS), 0),
+    ] {
+        _ = builder.build(()).unwrap();
+        let told = said.take_warnings();
+        assert_eq!(told.len(), warnings, "{told:?}");
+        assert!(told.iter().all(|line| line.contains("timeout.attempt_timeout = 1s")), "{told:?}");
     }
 }
 

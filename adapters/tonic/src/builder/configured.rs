@@ -158,7 +158,8 @@ impl Builder {
 const fn is_the_files(warning: &Warning) -> bool {
     !matches!(
         warning,
-        Warning::HandlerMayHaveRun { .. }
+        Warning::AttemptTimeoutIsFinal { .. }
+            | Warning::HandlerMayHaveRun { .. }
             | Warning::MaxBelowInitial { .. }
             | Warning::OpensItself { .. }
             | Warning::WaitWithoutDeadline { require_deadline: true }
