@@ -3,6 +3,8 @@
 use core::fmt;
 use std::borrow::Cow;
 
+mod meant;
+
 /// Which methods a setting is about: one, all of a service, or all that are called alike.
 ///
 /// ```

@@ -8,6 +8,8 @@ use core::time::Duration;
 
 use evenkeel_core::{Code, CodeSet, RetryPolicy};
 
+use crate::MethodPattern;
+
 /// What looks wrong, and what to do about it.
 ///
 /// ```
@@ -59,6 +61,15 @@ pub enum Warning {
         initial_backoff: Duration,
         /// The longest.
         max_backoff: Duration,
+    },
+    /// A name that no method of the client's table has, and that is nearly one.
+    Misspelled {
+        /// Such as `retry.idempotent_methods`.
+        path: &'static str,
+        /// What is written there.
+        name: MethodPattern,
+        /// What there is.
+        meant: MethodPattern,
     },
     /// A setting that nothing reads, given the others.
     NoEffect {
@@ -166,6 +177,11 @@ impl fmt::Display for Warning {
                 f,
                 "retry.max_backoff = {max_backoff:?} is below retry.initial_backoff = \
                  {initial_backoff:?}: every wait is max_backoff; raise it"
+            ),
+            Self::Misspelled { path, name, meant } => write!(
+                f,
+                "{path} has \"{name}\", which no method of the table matches; did you mean \
+                 \"{meant}\"?"
             ),
             Self::NoEffect { path, needs } => {
                 write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")

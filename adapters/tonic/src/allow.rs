@@ -80,6 +80,10 @@ impl AllowList {
         self.patterns.iter().any(|pattern| pattern.matches(path))
     }
 
+    pub(crate) fn patterns(&self) -> &[MethodPattern] {
+        &self.patterns
+    }
+
     /// Whether nothing may be repeated.
     pub const fn is_empty(&self) -> bool {
         self.patterns.is_empty()

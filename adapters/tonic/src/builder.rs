@@ -20,6 +20,7 @@ use crate::{AllowList, MethodTable};
 mod build;
 mod configured;
 mod hedged;
+mod misspelled;
 mod observed;
 
 /// Configures a [`Resilient`](crate::Resilient) service. Every block is off until it is named.
@@ -31,9 +32,9 @@ mod observed;
 pub struct Builder {
     pub(crate) target: String,
     pub(crate) call: CallPolicy,
-    timeouts: HashMap<Box<str>, Option<Duration>>,
+    pub(crate) timeouts: HashMap<Box<str>, Option<Duration>>,
     budget_reserve: Option<Micros>,
-    ready: Option<Ready>,
+    pub(crate) ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
     pub(crate) hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
@@ -43,7 +44,7 @@ pub struct Builder {
     throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
-    observing: Observing,
+    pub(crate) observing: Observing,
     pub(crate) native_retries: bool,
     pub(crate) service_config: ServiceConfig,
     /// Whether a settings file or a service config hedges.

@@ -10,7 +10,7 @@ use crate::Builder;
 /// in the life of a client, so it is given when the client is built.
 pub(crate) fn warn(builder: &Builder) {
     let upstream = &*builder.target;
-    for warning in found(builder) {
+    for warning in found(builder).into_iter().chain(builder.misspelled()) {
         tracing::warn!(target: "evenkeel", upstream, "{warning}");
     }
     if builder.hedging_is_configured && builder.listed().is_none() {

@@ -185,6 +185,15 @@ pub(crate) fn warnings() -> Vec<Row> {
             "waits do not grow",
         ),
         Row::new(
+            "Warning::Misspelled",
+            Warning::Misspelled {
+                path: "retry.idempotent_methods",
+                name: "/stock.v1.Stok/*".parse().expect("a pattern"),
+                meant: "/stock.v1.Stock/*".parse().expect("a pattern"),
+            },
+            "what it was meant for is not retried, or has another timeout, and nothing shows it",
+        ),
+        Row::new(
             "Warning::NoEffect",
             Warning::NoEffect { path: "breaker.share", needs },
             "somebody believes that it is on",

@@ -6,7 +6,7 @@ use evenkeel_core::{Backoff, BudgetPolicy, Code as Known, CodeSet, RetryPolicy};
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Listening, Network, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, with_budget};
-use evenkeel_tonic::evenkeel_settings::Settings;
+use evenkeel_tonic::evenkeel_settings::{ServiceConfig, Settings};
 use evenkeel_tonic::{AllowList, HedgePolicy, Resilient};
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -161,6 +161,68 @@ fn a_limit_whose_expiry_is_final_is_said() {
         assert_eq!(told.len(), warnings, "{told:?}");
         assert!(told.iter().all(|line| line.contains("timeout.attempt_timeout = 1s")), "{told:?}");
     }
+}
+
+/// A name that is nearly one of the table's is told with the one that was meant, wherever methods are
+/// named. Those of other services, of other versions, and conventions, are none of its business.
+#[test]
+fn a_misspelled_method_is_said_with_the_right_name() {
+    let said = Listening::begin();
+    let builder = || Resilient::builder().methods(&METHODS);
+    let listed = |pattern| builder().idempotent(AllowList::new([pattern]).unwrap());
+    let hedge = HedgePolicy::after(SECOND).unwrap();
+    let config = |name: &str| {
+        let json = format!(r#"{{"methodConfig": [{{"name": [{name}], "waitForReady": false}}]}}"#);
+        ServiceConfig::from_json(&json).unwrap()
+    };
+    let service = config(r#"{"service": "lab.v1.Lap"}"#);
+    let method = config(r#"{"service": "lab.v1.Lab", "method": "Ecko"}"#);
+    let sensitive = AllowList::new(["/lab.v1.Lab/Chargee"]).unwrap();
+    let patterns = AllowList::new(["/lab.v1.Lab/*"]).unwrap();
+    for (builder, path, meant) in [
+        (listed("/lab.v1.Lap/*"), "retry.idempotent_methods", "/lab.v1.Lab/*"),
+        (listed("/lba.v1.Lab/Echo"), "retry.idempotent_methods", ECHO),
+        (listed("/lab.v1.Lab/echo"), "retry.idempotent_methods", ECHO),
+        (builder().method_timeout("/lab.v1.Lab/Ecco", None).unwrap(), "timeout.per_method", ECHO),
+        (
+            builder().method_wait_for_ready("/lab.v1.Lab/Cahrge", None).unwrap(),
+            "wait_for_ready.per_method",
+            CHARGE,
+        ),
+        (
+            builder().idempotent(patterns).method_hedge("/lab.v1.Lab/Exprot", Some(hedge)).unwrap(),
+            "method_hedge",
+            EXPORT,
+        ),
+        (builder().sensitive(sensitive), "sensitive", CHARGE),
+        (builder().service_config(&service), "methodConfig.name", "/lab.v1.Lab/*"),
+        (builder().service_config(&method), "methodConfig.name", ECHO),
+    ] {
+        _ = builder.build(()).unwrap();
+        let told = said.take_warnings();
+        assert_eq!(told.len(), 1, "{path}: {told:?}");
+        let hint = format!("which no method of the table matches; did you mean \"{meant}\"?");
+        assert!(told[0].contains(path) && told[0].contains(&hint), "{told:?}");
+    }
+    let long = format!("/lab.v1.Lab/{}", "o".repeat(1 << 20));
+    for pattern in [
+        ECHO,
+        "/lab.v1.Lab/*",
+        "/lab.v2.Lab/*",
+        "/lab.v1.Lab/Echo2",
+        "/lab.v1.Laboratory/*",
+        "/stock.v1.Stock/Echo",
+        "/lab.v1.Lab/Refund",
+        "Ech*",
+        "Gte*",
+        &long,
+    ] {
+        _ = listed(pattern).build(()).unwrap();
+        assert_eq!(said.take_warnings(), [""; 0], "{pattern}");
+    }
+    let without_table = AllowList::new(["/lab.v1.Lap/*"]).unwrap();
+    _ = Resilient::builder().idempotent(without_table).build(()).unwrap();
+    assert_eq!(said.take_warnings(), [""; 0]);
 }
 
 /// Each restart of a stream is a warning; a call that is repeated before it began is none.
