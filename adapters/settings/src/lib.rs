@@ -14,7 +14,7 @@
 //!
 //! # Map
 //!
-//! `node, error, fault → text, keys, kind → section → reader, writer → settings → lint, reference`, and
+//! `node, error, fault → text, keys, kind → section → reader, writer → settings, together → lint, reference`, and
 //! `service_config` beside them.
 #![doc(test(attr(deny(warnings))))]
 
@@ -35,6 +35,7 @@ mod service_config;
 mod settings;
 pub mod target;
 mod text;
+mod together;
 mod warning;
 mod writer;
 
@@ -48,4 +49,5 @@ pub use section::{
 };
 pub use service_config::{LoadBalancing, MethodConfig, ServiceConfig};
 pub use settings::Settings;
+pub use together::{Hedges, Listed, Retries, Together};
 pub use warning::Warning;

@@ -4,15 +4,45 @@ use evenkeel_core::Strategy;
 
 use crate::method::check_name;
 use crate::section::{Breaker, BreakerMode, BreakerRule};
-use crate::{Hedging, MethodConfig, ServiceConfig};
-use crate::{Settings, Warning};
+use crate::{
+    Hedges, Hedging, Listed, MethodConfig, Retries, Retry, ServiceConfig, Settings, Timeout,
+    Together, WaitForReady, Warning,
+};
 
 impl Settings {
     /// What looks wrong, though each setting is right by itself.
     pub fn warnings(&self) -> Vec<Warning> {
+        let together = self.together();
+        let mut warnings = together.warnings();
+        if let Some(ready) = self.wait_for_ready()
+            && together.timeout.is_none()
+            && ready.require_deadline()
+            && waits(ready)
+        {
+            warnings.push(Warning::WaitWithoutDeadline { require_deadline: true });
+        }
+        warnings.extend(self.warnings_of_keys());
+        warnings
+    }
+
+    /// Those of them that only whoever reads the file can give: keys that nothing reads, and a list
+    /// without a method. The others are judged by what the client holds in the end
+    /// ([`Together::warnings`]), since code may overrule a file.
+    pub fn warnings_of_keys(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        self.warn_of_time(&mut warnings);
-        self.warn_of_retries(&mut warnings);
+        for (name, _) in self.budget().iter().flat_map(|budget| budget.call_caps()) {
+            if check_name(name).is_err() {
+                warnings.push(Warning::CapWithoutMethod { name: name.into() });
+            }
+        }
+        let together = self.together();
+        let repeats = together.is_hedged || together.retries.iter().any(Retries::repeats);
+        if repeats && together.list == Listed::None {
+            warnings.push(Warning::ListedNone);
+        }
+        if let Some(hedging) = self.hedging() {
+            warn_of_hedging(hedging, &mut warnings);
+        }
         if let Some(breaker) = &self.breaker() {
             warn_of_unread(breaker, &mut warnings);
         }
@@ -43,58 +73,55 @@ impl Settings {
         warnings
     }
 
-    fn warn_of_time(&self, warnings: &mut Vec<Warning>) {
-        let is_bounded = self.timeout().is_some_and(|timeout| timeout.default_timeout().is_some());
-        if let Some(attempt_timeout) = self.timeout().and_then(|timeout| timeout.attempt_timeout())
-            && !is_bounded
-        {
-            warnings.push(Warning::AttemptsWithoutEnd { attempt_timeout });
-        }
-        for (name, _) in self.budget().iter().flat_map(|budget| budget.call_caps()) {
-            if check_name(name).is_err() {
-                warnings.push(Warning::CapWithoutMethod { name: name.into() });
-            }
-        }
-        if let Some(ready) = self.wait_for_ready()
-            && !is_bounded
-            && (ready.default_wait() || ready.per_method().any(|(_, wait)| wait == Some(true)))
-        {
-            let require_deadline = ready.require_deadline();
-            warnings.push(Warning::WaitWithoutDeadline { require_deadline });
+    /// What a client does that is made of this file alone.
+    fn together(&self) -> Together {
+        let timeout = self.timeout();
+        let own = timeout.into_iter().flat_map(Timeout::per_method).map(|(_, time)| time);
+        let default = timeout.and_then(Timeout::default_timeout);
+        let longest = own.fold(default, |longest, time| Some(longest?.max(time?)));
+        let retries = self.retry().map(|retry| Retries { policy: retry.policy(), longest });
+        let ready = self.wait_for_ready().filter(|ready| waits(ready));
+        Together {
+            timeout: default,
+            longest,
+            attempt_timeout: timeout.and_then(Timeout::attempt_timeout),
+            waits_without_deadline: ready.is_some_and(|ready| !ready.require_deadline()),
+            retries: retries.into_iter().collect(),
+            hedges: self.hedging().map(Hedges::from).into_iter().collect(),
+            is_hedged: self.hedging().is_some(),
+            list: match self.retry().and_then(Retry::idempotent_methods) {
+                None => Listed::Nothing,
+                Some([]) => Listed::None,
+                Some(_) => Listed::Some,
+            },
+            fail_threshold: match self.breaker().map(Breaker::rule) {
+                Some(BreakerRule::Consecutive(rule)) => Some(rule.threshold()),
+                _ => None,
+            },
+            is_throttled: self.throttle().is_some(),
         }
     }
+}
 
-    fn warn_of_retries(&self, warnings: &mut Vec<Warning>) {
-        let threshold = match self.breaker().map(Breaker::rule) {
-            Some(BreakerRule::Consecutive(rule)) => Some(rule.threshold()),
-            _ => None,
-        };
-        if let Some(retry) = self.retry() {
-            let listed = retry.idempotent_methods().is_some();
-            let limit = self.timeout().and_then(|timeout| timeout.attempt_timeout());
-            // Hedges take the place of retries.
-            if let Some(limit) = limit.filter(|_| self.hedging().is_none()) {
-                let none = retry.idempotent_methods() == Some(&[]);
-                warnings.extend(Warning::of_attempt_timeout(limit, &retry.policy(), none));
-            }
-            warnings.extend(Warning::of_retry(&retry.policy(), threshold, listed));
-        }
-        if let Some(hedging) = self.hedging() {
-            warn_of_hedging(hedging, warnings);
-        }
-        if self.throttle().is_some() && self.retry().is_none() && self.hedging().is_none() {
-            let needs = "[retry] or [hedging]";
-            warnings.push(Warning::NoEffect { path: "throttle", needs });
+/// Whether any call waits for a connection.
+fn waits(ready: &WaitForReady) -> bool {
+    ready.default_wait() || ready.per_method().any(|(_, wait)| wait == Some(true))
+}
+
+impl From<&Hedging> for Hedges {
+    fn from(hedging: &Hedging) -> Self {
+        let measured = hedging.min_delay().min(hedging.until_known());
+        let is_measured = hedging.quantile().is_some();
+        Self {
+            delay: if is_measured { measured } else { hedging.delay() },
+            is_measured,
+            max_attempts: hedging.policy().max_attempts(),
         }
     }
 }
 
 fn warn_of_hedging(hedging: &Hedging, warnings: &mut Vec<Warning>) {
     let measured = hedging.quantile().is_some();
-    if hedging.delay().is_zero() && !measured {
-        let max_attempts = hedging.policy().max_attempts();
-        warnings.push(Warning::HedgesAtOnce { max_attempts });
-    }
     if !hedging.delay().is_zero() && measured {
         let needs = "hedging.quantile = \"none\"";
         warnings.push(Warning::NoEffect { path: "hedging.delay", needs });
@@ -150,6 +177,11 @@ fn warn_of_unread(breaker: &Breaker, warnings: &mut Vec<Warning>) {
             breaker.max_open.is_some_and(|max| max >= breaker.recovery_timeout)
                 && breaker.growth == default.growth,
             "breaker.growth above 1.0",
+        ),
+        (
+            "breaker.recovery_timeout",
+            breaker.max_open.is_some_and(|max| max < breaker.recovery_timeout),
+            "a breaker.max_open that is no shorter",
         ),
     ];
     let unread = keys.into_iter().filter(|(_, unread, _)| *unread);

@@ -6,7 +6,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use evenkeel_core::{Code, CodeSet, RetryPolicy};
+use evenkeel_core::CodeSet;
 
 use crate::MethodPattern;
 
@@ -55,6 +55,8 @@ pub enum Warning {
         /// What every call costs.
         max_attempts: u16,
     },
+    /// A list of the methods that may be executed twice, and none is on it.
+    ListedNone,
     /// `max_backoff` below `initial_backoff`.
     MaxBelowInitial {
         /// The first wait.
@@ -71,12 +73,26 @@ pub enum Warning {
         /// What there is.
         meant: MethodPattern,
     },
+    /// A delay before a hedge that no call lives to see.
+    NeverHedges {
+        /// The shortest there is.
+        delay: Duration,
+        /// The longest time of a call.
+        timeout: Duration,
+    },
     /// A setting that nothing reads, given the others.
     NoEffect {
         /// Such as `breaker.share`.
         path: &'static str,
         /// What would make it count.
         needs: &'static str,
+    },
+    /// A wait before the second attempt that no call lives to see the end of.
+    NoRetryFits {
+        /// The shortest that jitter makes of it.
+        wait: Duration,
+        /// The longest time of a call.
+        timeout: Duration,
     },
     /// Something in a service config that a client of ours does otherwise.
     NotFollowed {
@@ -104,44 +120,6 @@ pub enum Warning {
         /// Whether that makes them fail fast, rather than wait for ever.
         require_deadline: bool,
     },
-}
-
-impl Warning {
-    /// What looks wrong about a limit for each attempt beside a retry policy: its expiry is final
-    /// unless its code is retried. `listed_none` says that a list of methods is empty, so that no code
-    /// would lead to another attempt.
-    pub fn of_attempt_timeout(
-        attempt_timeout: Duration,
-        retry: &RetryPolicy,
-        listed_none: bool,
-    ) -> Option<Self> {
-        let retries = retry.max_attempts() > 1 && !listed_none;
-        let is_final = retries && !retry.codes().contains(Code::DeadlineExceeded);
-        is_final.then_some(Self::AttemptTimeoutIsFinal { attempt_timeout })
-    }
-
-    /// What looks wrong about a retry policy together with what opens the breaker, if that is a
-    /// number of failures in a row, and with whether a list says which methods may be repeated.
-    pub fn of_retry(retry: &RetryPolicy, fail_threshold: Option<u16>, listed: bool) -> Vec<Self> {
-        let mut warnings = Vec::new();
-        let (initial, max) = (retry.backoff().initial(), retry.backoff().max());
-        if max < initial {
-            let (initial_backoff, max_backoff) = (initial.as_duration(), max.as_duration());
-            warnings.push(Self::MaxBelowInitial { initial_backoff, max_backoff });
-        }
-        let max_attempts = retry.max_attempts();
-        if let Some(fail_threshold) = fail_threshold
-            && max_attempts > 1
-            && fail_threshold <= max_attempts
-        {
-            warnings.push(Self::OpensItself { fail_threshold, max_attempts });
-        }
-        let codes: CodeSet = retry.codes().iter().filter(|code| RAN.contains(*code)).collect();
-        if !listed && max_attempts > 1 && !codes.is_empty() {
-            warnings.push(Self::HandlerMayHaveRun { codes });
-        }
-        warnings
-    }
 }
 
 impl fmt::Display for Warning {
@@ -173,6 +151,11 @@ impl fmt::Display for Warning {
                 "hedging.delay = 0 sends all attempts at once: every call costs {max_attempts}; \
                  wait about as long as nearly all calls take"
             ),
+            Self::ListedNone => f.write_str(
+                "retry.idempotent_methods is empty: only what was certainly not executed is tried \
+                 again, and nothing is hedged; leave it out for what the .proto declares, or name \
+                 methods",
+            ),
             Self::MaxBelowInitial { initial_backoff, max_backoff } => write!(
                 f,
                 "retry.max_backoff = {max_backoff:?} is below retry.initial_backoff = \
@@ -182,6 +165,17 @@ impl fmt::Display for Warning {
                 f,
                 "{path} has \"{name}\", which no method of the table matches; did you mean \
                  \"{meant}\"?"
+            ),
+            Self::NeverHedges { delay, timeout } => write!(
+                f,
+                "hedging waits {delay:?} at least, and a call has {timeout:?} at most: no attempt is \
+                 sent beside one that does not answer; wait about as long as nearly all calls take"
+            ),
+            Self::NoRetryFits { wait, timeout } => write!(
+                f,
+                "a retry waits {wait:?} at least, and a call has {timeout:?} at most: none fits, \
+                 unless its server asks for one sooner; lower retry.initial_backoff, or raise \
+                 timeout.default"
             ),
             Self::NoEffect { path, needs } => {
                 write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")
@@ -216,12 +210,3 @@ impl fmt::Display for Warning {
         }
     }
 }
-
-/// With these the handler ran, or may have. None is in a default set.
-const RAN: CodeSet = CodeSet::of(&[
-    Code::Unknown,
-    Code::DeadlineExceeded,
-    Code::Aborted,
-    Code::Internal,
-    Code::DataLoss,
-]);

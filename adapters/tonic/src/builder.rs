@@ -41,7 +41,7 @@ pub struct Builder {
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
     max_methods: usize,
     idle_ttl: Option<Duration>,
-    throttle: Option<ThrottlePolicy>,
+    pub(crate) throttle: Option<ThrottlePolicy>,
     pub(crate) methods: MethodTable,
     connectivity: Option<Connectivity>,
     pub(crate) observing: Observing,
@@ -49,7 +49,7 @@ pub struct Builder {
     pub(crate) service_config: ServiceConfig,
     /// Whether a settings file or a service config hedges.
     pub(crate) hedging_is_configured: bool,
-    /// What looks wrong in a settings file.
+    /// What looks wrong in a settings file, and only there.
     pub(crate) warnings: Vec<Warning>,
 }
 

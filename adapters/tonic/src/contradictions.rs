@@ -1,10 +1,12 @@
 //! This file knows which settings contradict each other, and says so.
 
-use evenkeel_settings::Warning;
+use core::time::Duration;
+
+use evenkeel_settings::{Hedges, Listed, Retries, Together, Warning};
 use evenkeel_tokio::AnyRule;
 use evenkeel_tokio::core::{BreakerPolicy, Micros};
 
-use crate::Builder;
+use crate::{Builder, HedgeDelay, HedgePolicy};
 
 /// Warns of settings that are right one by one and look wrong together. Each is worth one warning
 /// in the life of a client, so it is given when the client is built.
@@ -25,30 +27,82 @@ pub(crate) fn warn(builder: &Builder) {
 
 fn found(builder: &Builder) -> Vec<Warning> {
     let mut warnings = builder.warnings.clone();
-    let threshold = match builder.breaker.as_ref().map(BreakerPolicy::trip) {
-        Some(AnyRule::Consecutive(rule)) => Some(rule.threshold()),
-        _ => None,
-    };
-    let listed = builder.idempotent.is_some() || !builder.methods.methods().is_empty();
-    let limit = builder.call.attempt_timeout();
-    // Hedges take the place of retries.
-    let hedged = builder.hedges.is_some() || builder.hedging_is_configured;
-    let limit = (limit != Micros::MAX && !hedged).then(|| limit.as_duration());
-    let none = builder.listed().is_some_and(|list| list.is_empty());
-    let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
-    let policies = configured.chain(builder.retry.as_ref().map(|retry| &retry.policy));
-    let mut most = builder.most_hedged();
-    for policy in policies {
-        most = most.max(Some(policy.max_attempts()));
-        let of_limit = limit.and_then(|limit| Warning::of_attempt_timeout(limit, policy, none));
-        for warning in of_limit.into_iter().chain(Warning::of_retry(policy, threshold, listed)) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    if let Some(max_attempts @ 2..) = most.filter(|_| builder.native_retries) {
+    // Code that gives another list overrules the file's, and so does code that retries nothing.
+    let together = together(builder);
+    let repeats = together.is_hedged || together.retries.iter().any(Retries::repeats);
+    let is_empty = builder.idempotent.as_ref().is_some_and(|list| list.is_empty());
+    warnings.retain(|warning| *warning != Warning::ListedNone || (is_empty && repeats));
+    warnings.extend(together.warnings());
+    if let Some(max_attempts @ 2..) = most_attempts(builder).filter(|_| builder.native_retries) {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }
     warnings
+}
+
+/// What the client does, whoever said it.
+fn together(builder: &Builder) -> Together {
+    let default = limit(builder.call.timeout());
+    let own = builder.timeouts.values().copied();
+    let longest = own.fold(default, |longest, time| Some(longest?.max(time?)));
+    let ready = builder.ready.as_ref().filter(|ready| !ready.require_deadline);
+    Together {
+        // A service config may have one for all methods that it does not name.
+        timeout: default.or_else(|| builder.service_config.method("")?.timeout()),
+        longest,
+        attempt_timeout: limit(builder.call.attempt_timeout()),
+        waits_without_deadline: ready.is_some_and(|ready| {
+            ready.default || ready.per_method.values().any(|wait| *wait == Some(true))
+        }),
+        retries: retries(builder, longest),
+        hedges: hedges(builder),
+        is_hedged: builder.hedges.is_some() || builder.hedging_is_configured,
+        list: match builder.listed() {
+            None => Listed::Nothing,
+            Some(list) if list.is_empty() => Listed::None,
+            Some(_) => Listed::Some,
+        },
+        fail_threshold: match builder.breaker.as_ref().map(BreakerPolicy::trip) {
+            Some(AnyRule::Consecutive(rule)) => Some(rule.threshold()),
+            _ => None,
+        },
+        is_throttled: builder.throttle.is_some(),
+    }
+}
+
+fn retries(builder: &Builder, longest: Option<Duration>) -> Vec<Retries> {
+    let configured = builder.service_config.methods().filter_map(|(_, method)| {
+        let longest = method.timeout().into_iter().chain(longest).min();
+        Some(Retries { policy: *method.retry()?, longest })
+    });
+    let own = builder.retry.iter().map(|retry| Retries { policy: retry.policy, longest });
+    configured.chain(own).collect()
+}
+
+/// Without a list nothing is hedged. What a service config says is as gRPC has it: there no delay is
+/// the default.
+fn hedges(builder: &Builder) -> Vec<Hedges> {
+    if builder.listed().is_none_or(|list| list.is_empty()) {
+        return Vec::new();
+    }
+    let hedges = builder.hedges.iter();
+    let policies = hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy]));
+    policies.flatten().map(shortest).collect()
+}
+
+fn shortest(policy: &HedgePolicy) -> Hedges {
+    let (delay, is_measured) = match policy.delay() {
+        HedgeDelay::Fixed(delay) => (delay, false),
+        HedgeDelay::Quantile { min, until_known, .. } => (min.min(until_known), true),
+    };
+    Hedges { delay, is_measured, max_attempts: policy.max_attempts() }
+}
+
+fn most_attempts(builder: &Builder) -> Option<u16> {
+    let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
+    let policies = configured.chain(builder.retry.as_ref().map(|retry| &retry.policy));
+    policies.map(|policy| policy.max_attempts()).chain(builder.most_hedged()).max()
+}
+
+fn limit(span: Micros) -> Option<Duration> {
+    (span != Micros::MAX).then(|| span.as_duration())
 }

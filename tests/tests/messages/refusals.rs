@@ -180,6 +180,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "the load is multiplied even while all is well",
         ),
         Row::new(
+            "Warning::ListedNone",
+            Warning::ListedNone,
+            "in grpc-client-kit an empty list means all",
+        ),
+        Row::new(
             "Warning::MaxBelowInitial",
             Warning::MaxBelowInitial { initial_backoff: second, max_backoff: second / 5 },
             "waits do not grow",
@@ -192,6 +197,16 @@ pub(crate) fn warnings() -> Vec<Row> {
                 meant: "/stock.v1.Stock/*".parse().expect("a pattern"),
             },
             "what it was meant for is not retried, or has another timeout, and nothing shows it",
+        ),
+        Row::new(
+            "Warning::NeverHedges",
+            Warning::NeverHedges { delay: 5 * second, timeout: 3 * second },
+            "a server that hangs is waited for to the end",
+        ),
+        Row::new(
+            "Warning::NoRetryFits",
+            Warning::NoRetryFits { wait: 5 * second, timeout: 3 * second },
+            "retries are configured, and each is denied: [retries](guide/retries.md)",
         ),
         Row::new(
             "Warning::NoEffect",
@@ -224,7 +239,8 @@ pub(crate) fn warnings() -> Vec<Row> {
         Row::new(
             "Warning::WaitWithoutDeadline",
             Warning::WaitWithoutDeadline { require_deadline: true },
-            "waiting is what was asked for, and it does not happen",
+            "waiting is what was asked for, and it does not happen. A client says so with the first \
+             call that it happens to ([the log](#in-the-log))",
         ),
         Row::new(
             "Warning::WaitWithoutDeadline",

@@ -2,7 +2,9 @@
 
 use crate::{CHARGE, ECHO, EXPORT, guarded, opens_after};
 use core::time::Duration;
-use evenkeel_core::{Backoff, BudgetPolicy, Code as Known, CodeSet, RetryPolicy};
+use evenkeel_core::{
+    Backoff, BudgetPolicy, Code as Known, CodeSet, Jitter, RetryPolicy, ThrottlePolicy,
+};
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Listening, Network, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, with_budget};
@@ -54,7 +56,8 @@ async fn waiting_without_a_deadline_fails_fast_and_is_said_once() {
     let service = builder().wait_without_deadline().build(net.channel("a")).unwrap();
     let mut client = RawClient::of(ECHO, service);
     assert!(timeout(3_600 * SECOND, client.unary("ping")).await.is_err(), "it waits");
-    assert_eq!(said.take_warnings(), [""; 0]);
+    let told = said.take_warnings();
+    assert!(told.len() == 1 && told[0].contains("may wait for ever"), "{told:?}");
 }
 
 /// A method's own setting beats the default; exempt is as good as no block.
@@ -160,6 +163,97 @@ fn a_limit_whose_expiry_is_final_is_said() {
         let told = said.take_warnings();
         assert_eq!(told.len(), warnings, "{told:?}");
         assert!(told.iter().all(|line| line.contains("timeout.attempt_timeout = 1s")), "{told:?}");
+    }
+}
+
+/// Code is told what a file is told, in the same words.
+#[test]
+fn code_is_judged_as_a_file_is() {
+    let said = Listening::begin();
+    let builder = Resilient::builder;
+    let hedged = |delay| {
+        let hedged = builder().methods(&METHODS).timeout(2 * SECOND).unwrap();
+        hedged.hedge(HedgePolicy::after(delay).unwrap())
+    };
+    let waiting = |longest| {
+        let backoff = Backoff::new(2 * SECOND, 2 * SECOND).unwrap();
+        let backoff = backoff.with_jitter(Jitter::None).unwrap();
+        let builder = builder().methods(&METHODS).timeout(longest).unwrap();
+        builder.retry(RetryPolicy::DEFAULT.with_backoff(backoff))
+    };
+    let throttled = || builder().throttle(ThrottlePolicy::SUCCESS_REFILLED);
+    let coded = |codes| guarded().retry(RetryPolicy::DEFAULT.with_codes(codes));
+    let limited = |limit| guarded().retry(RetryPolicy::OFF).attempt_timeout(limit).unwrap();
+    let with = |file: &str| builder().settings(&Settings::from_toml(file).unwrap()).unwrap();
+    for (builder, word) in [
+        (builder().attempt_timeout(SECOND).unwrap(), "timeout.attempt_timeout = 1s without"),
+        (limited(9 * SECOND), ""),
+        (limited(10 * SECOND), "timeout.attempt_timeout has no effect"),
+        (limited(10 * SECOND).method_timeout(ECHO, None).unwrap(), ""),
+        (hedged(Duration::ZERO), "hedging.delay = 0"),
+        (hedged(SECOND), ""),
+        (hedged(2 * SECOND), "hedging waits 2s at least"),
+        (waiting(2 * SECOND), "a retry waits 2s at least"),
+        (waiting(3 * SECOND), ""),
+        (builder().wait_without_deadline(), "may wait for ever"),
+        (builder().wait_without_deadline().timeout(SECOND).unwrap(), ""),
+        (builder().wait_without_deadline().wait_for_ready(false), ""),
+        (throttled(), "throttle has no effect"),
+        (throttled().retry(RetryPolicy::DEFAULT), ""),
+        (coded(CodeSet::EMPTY), "retry.max_attempts has no effect"),
+        // What a file says and code overrules is judged as it is in the end, and once.
+        (
+            with("[timeout]\ndefault = \"none\"\nattempt_timeout = \"1s\""),
+            "attempt_timeout = 1s without",
+        ),
+        (
+            with("[timeout]\ndefault = \"none\"\nattempt_timeout = \"1s\"")
+                .timeout(2 * SECOND)
+                .unwrap(),
+            "",
+        ),
+        (with("[throttle]"), "throttle has no effect"),
+        (with("[throttle]").retry(RetryPolicy::DEFAULT), ""),
+        (with("[retry]\nidempotent_methods = []"), "retry.idempotent_methods is empty"),
+        (with("[retry]\nidempotent_methods = []").retry(RetryPolicy::OFF), ""),
+        (
+            with("[retry]\nidempotent_methods = []").idempotent(AllowList::new(["Get*"]).unwrap()),
+            "",
+        ),
+        // A list that code leaves empty by its name is meant.
+        (guarded().idempotent(AllowList::empty()), ""),
+        (with("[wait_for_ready]\nrequire_deadline = false").timeout(SECOND).unwrap(), ""),
+    ] {
+        _ = builder.build(()).unwrap();
+        let told = said.take_warnings();
+        assert_eq!(told.len(), usize::from(!word.is_empty()), "{word:?}: {told:?}");
+        assert!(told.iter().all(|line| line.contains(word)), "{word:?}: {told:?}");
+    }
+}
+
+/// A service config's timeout is one for all methods that it does not name, and a retry of its own
+/// has to fit into its own.
+#[test]
+fn the_times_of_a_service_config_count() {
+    let said = Listening::begin();
+    let config = |name: &str, timeout: &str| {
+        let json = format!(
+            r#"{{"methodConfig": [{{"name": [{{{name}}}], "timeout": "{timeout}", "retryPolicy":
+            {{"maxAttempts": 2, "initialBackoff": "9s", "maxBackoff": "9s", "backoffMultiplier": 1,
+            "retryableStatusCodes": ["UNAVAILABLE", "DEADLINE_EXCEEDED"]}}}}]}}"#
+        );
+        ServiceConfig::from_json(&json).unwrap()
+    };
+    let limited = || Resilient::builder().methods(&METHODS).attempt_timeout(SECOND).unwrap();
+    for (name, timeout, word) in [
+        ("", "10s", ""),
+        ("", "2s", "a retry waits 7.2"),
+        (r#""service": "lab.v1.Lab""#, "10s", "attempt_timeout = 1s without"),
+    ] {
+        _ = limited().service_config(&config(name, timeout)).build(()).unwrap();
+        let told = said.take_warnings();
+        assert_eq!(told.len(), usize::from(!word.is_empty()), "{name}, {timeout}: {told:?}");
+        assert!(told.iter().all(|line| line.contains(word)), "{told:?}");
     }
 }
 

@@ -26,7 +26,7 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
         ),
         (
             "[retry]\ncodes = [13, 14]",
-            "[retry]\ncodes = [13, 14]\nidempotent_methods = []",
+            "[retry]\ncodes = [13, 14]\nidempotent_methods = [\"Get*\"]",
             Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::Internal]) },
         ),
         (
@@ -71,6 +71,26 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             "[budget.call_caps]\naudit = \"1s\"",
             "[budget.call_caps]\n\"/svc/Audit\" = \"1s\"",
             Warning::CapWithoutMethod { name: "audit".into() },
+        ),
+        (
+            "[timeout]\nattempt_timeout = \"10s\"",
+            "[timeout]\nattempt_timeout = \"10s\"\nper_method = { \"/a.B/C\" = \"11s\" }",
+            no_effect("timeout.attempt_timeout", "a longer timeout.default"),
+        ),
+        (
+            "[retry]\ncodes = []",
+            "[retry]\ncodes = []\nmax_attempts = 1",
+            no_effect("retry.max_attempts", "a code in retry.codes"),
+        ),
+        (
+            "[retry]\nidempotent_methods = []",
+            "[retry]\nidempotent_methods = []\nmax_attempts = 1",
+            Warning::ListedNone,
+        ),
+        (
+            "[timeout]\n[hedging]\ndelay = \"10s\"",
+            "[timeout]\n[hedging]\ndelay = \"9s\"",
+            Warning::NeverHedges { delay: second * 10, timeout: second * 10 },
         ),
         (
             "[hedging]\nmax_attempts = 3",
@@ -133,6 +153,11 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             ),
         ),
         (
+            "[breaker]\nmax_open = \"59s\"\ngrowth = 2",
+            "[breaker]\nmax_open = \"60s\"\ngrowth = 2",
+            no_effect("breaker.recovery_timeout", "a breaker.max_open that is no shorter"),
+        ),
+        (
             "[breaker]\nmax_open = \"2m\"",
             "[breaker]\nmax_open = \"2m\"\ngrowth = 2",
             no_effect("breaker.max_open", "breaker.growth above 1.0"),
@@ -157,17 +182,66 @@ fn the_limit_of_an_attempt_is_final_only_where_a_retry_was_meant() {
     let of = |rest: &str| toml(&format!("[timeout]\nattempt_timeout = \"1s\"\n{rest}")).warnings();
     for rest in [
         "[retry]\nmax_attempts = 1",
-        "[retry]\nidempotent_methods = []",
         "[retry]\n[hedging]\ndelay = \"1ms\"",
         "[hedging]\ndelay = \"1ms\"",
         "[breaker]",
     ] {
         assert_eq!(of(rest), [], "{rest}");
     }
-    for rest in ["[retry]\ncodes = []", "[retry]\nidempotent_methods = [\"Get*\"]"] {
-        let attempt_timeout = Duration::from_secs(1);
-        assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }], "{rest}");
+    assert_eq!(of("[retry]\nidempotent_methods = []"), [Warning::ListedNone]);
+    let rest = "[retry]\nidempotent_methods = [\"Get*\"]";
+    let attempt_timeout = Duration::from_secs(1);
+    assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }]);
+}
+
+/// Even the luckiest draw of each jitter reaches the end of the longest call there is; a microsecond
+/// more and it may fit.
+#[test]
+fn a_retry_that_never_fits_is_told_by_its_shortest_wait() {
+    for (jitter, initial, wait) in [
+        ("\"none\"", "10s", "10s"),
+        ("\"decorrelated\"", "10s", "10s"),
+        ("\"equal\"", "20s", "10s"),
+        ("0.5", "20s", "10"),
+    ] {
+        let file = |initial: &str, timeout: &str| {
+            let waits = format!("initial_backoff = \"{initial}\"\nmax_backoff = \"1h\"");
+            toml(&format!("[timeout]\n{timeout}\n[retry]\njitter = {jitter}\n{waits}"))
+        };
+        let said = file(initial, "").warnings();
+        assert_eq!(said.len(), 1, "{jitter}: {said:?}");
+        let said = said[0].to_string();
+        assert!(said.starts_with(&format!("a retry waits {wait}")), "{said}");
+        assert!(said.contains("a call has 10s at most: none fits"), "{said}");
+        for timeout in [
+            "default = \"10001ms\"",
+            "default = \"none\"",
+            "per_method = { \"/a.B/C\" = \"none\" }",
+            "per_method = { \"/a.B/C\" = \"10001ms\" }",
+        ] {
+            assert_eq!(file(initial, timeout).warnings(), [], "{jitter}, {timeout}");
+        }
     }
+    let full =
+        "[timeout]\n[retry]\njitter = \"full\"\ninitial_backoff = \"1h\"\nmax_backoff = \"1h\"";
+    assert_eq!(toml(full).warnings(), []);
+    let capped = "[timeout]\n[retry]\ninitial_backoff = \"9s\"\nmax_backoff = \"9s\"";
+    assert_eq!(toml(capped).warnings(), []);
+    let once =
+        "[timeout]\n[retry]\nmax_attempts = 1\ninitial_backoff = \"1h\"\nmax_backoff = \"1h\"";
+    assert_eq!(toml(once).warnings(), []);
+}
+
+/// Either end of what a measured delay may be is enough for a hedge.
+#[test]
+fn a_measured_delay_never_comes_only_where_all_it_may_be_is_too_long() {
+    let of = |rest: &str| toml(&format!("[timeout]\n[hedging]\nquantile = 0.9\n{rest}")).warnings();
+    let second = Duration::from_secs(1);
+    let never = Warning::NeverHedges { delay: 12 * second, timeout: 10 * second };
+    assert_eq!(of("min_delay = \"12s\"\nmax_delay = \"13s\"\nuntil_known = \"14s\""), [never]);
+    assert_eq!(of("min_delay = \"12s\"\nmax_delay = \"13s\""), []);
+    assert_eq!(of("until_known = \"14s\""), []);
+    assert_eq!(of("min_delay = \"0s\""), []);
 }
 
 #[test]

@@ -52,8 +52,7 @@ impl Builder {
         if let Some(throttle) = settings.throttle() {
             self = self.throttle(throttle.policy());
         }
-        self.warnings.extend(settings.warnings().into_iter().filter(is_the_files));
-        Ok(self)
+        Ok(self.warned(settings.warnings_of_keys()))
     }
 
     /// What a gRPC service config says about calls: the timeout, wait-for-ready and `retryPolicy` or
@@ -88,12 +87,16 @@ impl Builder {
             self = self.throttle(throttle);
         }
         self.hedging_is_configured |= methods().any(|method| method.hedging().is_some());
-        for warning in config.warnings() {
+        self.service_config = config.clone();
+        self.warned(config.warnings())
+    }
+
+    fn warned(mut self, warnings: Vec<Warning>) -> Self {
+        for warning in warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
         }
-        self.service_config = config.clone();
         self
     }
 
@@ -152,16 +155,4 @@ impl Builder {
             .max_methods(most)?
             .breaker_idle_ttl(block.idle_ttl())
     }
-}
-
-/// What the builder cannot see by itself. The rest it says when it is built, of what it then holds.
-const fn is_the_files(warning: &Warning) -> bool {
-    !matches!(
-        warning,
-        Warning::AttemptTimeoutIsFinal { .. }
-            | Warning::HandlerMayHaveRun { .. }
-            | Warning::MaxBelowInitial { .. }
-            | Warning::OpensItself { .. }
-            | Warning::WaitWithoutDeadline { require_deadline: true }
-    )
 }
