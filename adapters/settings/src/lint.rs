@@ -5,8 +5,8 @@ use evenkeel_core::Strategy;
 use crate::method::check_name;
 use crate::section::{Breaker, BreakerMode, BreakerRule};
 use crate::{
-    Hedges, Hedging, Listed, MethodConfig, Retries, Retry, ServiceConfig, Settings, Timeout,
-    Together, WaitForReady, Warning,
+    Channel, Hedges, Hedging, Listed, MethodConfig, Retries, Retry, ServiceConfig, Settings,
+    Timeout, Together, WaitForReady, Warning,
 };
 
 impl Settings {
@@ -98,6 +98,7 @@ impl Settings {
                 Some(BreakerRule::Consecutive(rule)) => Some(rule.threshold()),
                 _ => None,
             },
+            targets: self.channel().and_then(Channel::targets).map_or(1, <[_]>::len),
             is_throttled: self.throttle().is_some(),
         }
     }

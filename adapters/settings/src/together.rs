@@ -37,6 +37,8 @@ pub struct Together {
     pub list: Listed,
     /// The failures in a row that open a breaker, where that is its rule.
     pub fail_threshold: Option<u16>,
+    /// How many targets share the attempts of a call, as far as is known; 0 counts as 1.
+    pub targets: usize,
     /// Whether there is a throttle.
     pub is_throttled: bool,
 }
@@ -142,7 +144,7 @@ impl Together {
         }
         warnings.extend(self.of_attempt_timeout(policy));
         if let Some(fail_threshold) = self.fail_threshold
-            && fail_threshold <= max_attempts
+            && fail_threshold <= self.at_one_target(max_attempts)
         {
             warnings.push(Warning::OpensItself { fail_threshold, max_attempts });
         }
@@ -151,6 +153,13 @@ impl Together {
             warnings.push(Warning::HandlerMayHaveRun { codes });
         }
         warnings
+    }
+
+    /// How many of a call's attempts one target gets: the next attempt goes to another where there is
+    /// one, and each target has breakers of its own.
+    fn at_one_target(&self, max_attempts: u16) -> u16 {
+        let targets = u16::try_from(self.targets.max(1)).unwrap_or(u16::MAX);
+        max_attempts.div_ceil(targets)
     }
 
     /// The expiry of the limit for each attempt is final unless its code is retried.

@@ -21,8 +21,9 @@ use crate::MethodPattern;
 /// assert_eq!(warnings, [Warning::OpensItself { fail_threshold: 5, max_attempts: 5 }]);
 /// assert_eq!(
 ///     warnings[0].to_string(),
-///     "breaker.fail_threshold = 5 is no more than retry.max_attempts = 5: one failing call opens \
-///      its own circuit; raise the threshold, or make fewer attempts"
+///     "breaker.fail_threshold = 5 is no more than the attempts that one target may get of a call \
+///      (retry.max_attempts = 5): one failing call can open its own circuit; raise the threshold, or \
+///      make fewer attempts"
 /// );
 /// # }
 /// # Ok::<(), evenkeel_settings::SettingsError>(())
@@ -101,11 +102,12 @@ pub enum Warning {
         /// What happens, or what to do about it.
         instead: &'static str,
     },
-    /// A breaker that one call can open by itself.
+    /// A breaker that one call can open by itself. Where several targets are known, each gets its
+    /// share of the attempts, rounded up.
     OpensItself {
         /// Failures in a row that open it.
         fail_threshold: u16,
-        /// Attempts of one call.
+        /// Attempts of one call, at all targets together.
         max_attempts: u16,
     },
     /// Two retry loops, one below the other.
@@ -185,9 +187,9 @@ impl fmt::Display for Warning {
             }
             Self::OpensItself { fail_threshold, max_attempts } => write!(
                 f,
-                "breaker.fail_threshold = {fail_threshold} is no more than retry.max_attempts = \
-                 {max_attempts}: one failing call opens its own circuit; raise the threshold, or \
-                 make fewer attempts"
+                "breaker.fail_threshold = {fail_threshold} is no more than the attempts that one \
+                 target may get of a call (retry.max_attempts = {max_attempts}): one failing call \
+                 can open its own circuit; raise the threshold, or make fewer attempts"
             ),
             Self::StackedRetries { max_attempts, below: Some(below) } => write!(
                 f,

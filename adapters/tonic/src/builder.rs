@@ -49,6 +49,8 @@ pub struct Builder {
     pub(crate) service_config: ServiceConfig,
     /// Whether a settings file or a service config hedges.
     pub(crate) hedging_is_configured: bool,
+    /// How many targets it will be over, as far as is known.
+    pub(crate) targets: usize,
     /// What looks wrong in a settings file, and only there.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -74,6 +76,7 @@ impl Builder {
             native_retries: false,
             service_config: ServiceConfig::default(),
             hedging_is_configured: false,
+            targets: 1,
             warnings: Vec::new(),
         }
     }

@@ -65,6 +65,7 @@ fn together(builder: &Builder) -> Together {
             Some(AnyRule::Consecutive(rule)) => Some(rule.threshold()),
             _ => None,
         },
+        targets: builder.targets,
         is_throttled: builder.throttle.is_some(),
     }
 }

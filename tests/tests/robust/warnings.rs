@@ -9,7 +9,7 @@ use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Listening, Network, RawClient, Reply, Stub, drain};
 use evenkeel_tokio::{Budget, with_budget};
 use evenkeel_tonic::evenkeel_settings::{ServiceConfig, Settings};
-use evenkeel_tonic::{AllowList, HedgePolicy, Resilient};
+use evenkeel_tonic::{AllowList, HedgePolicy, Kit, Resilient};
 use std::sync::Arc;
 use tokio::time::timeout;
 use tonic::{Code, Request, Status};
@@ -228,6 +228,27 @@ fn code_is_judged_as_a_file_is() {
         let told = said.take_warnings();
         assert_eq!(told.len(), usize::from(!word.is_empty()), "{word:?}: {told:?}");
         assert!(told.iter().all(|line| line.contains(word)), "{word:?}: {told:?}");
+    }
+}
+
+/// The attempts of a call go around the targets that are known, and each has breakers of its own.
+#[tokio::test(start_paused = true)]
+async fn targets_share_the_attempts_that_open_a_breaker() {
+    let said = Listening::begin();
+    let members = ["a:1", "b:1", "c:1"];
+    for (targets, threshold, warned) in
+        [(1, 5, true), (2, 3, true), (2, 4, false), (3, 2, true), (3, 3, false)]
+    {
+        let list: Vec<_> = members[..targets].iter().map(|target| format!("{target:?}")).collect();
+        let file = format!("[channel]\ninsecure = true\ntargets = [{}]", list.join(", "));
+        let file = Settings::from_toml(&file).unwrap();
+        let retry = RetryPolicy::DEFAULT.with_max_attempts(5).unwrap();
+        let calls = guarded().retry(retry).breaker(opens_after(threshold, SECOND));
+        let kit = Kit::builder("lab").calls(calls).settings(&file).unwrap().build().unwrap();
+        let told = said.take_warnings();
+        assert_eq!(told.len(), usize::from(warned), "{targets}, {threshold}: {told:?}");
+        assert!(told.iter().all(|line| line.contains("can open its own circuit")), "{told:?}");
+        drop(kit);
     }
 }
 

@@ -176,6 +176,25 @@ fn g73_a_threshold_below_the_attempts_is_warned_about() {
     assert_eq!(settings.warnings(), [warning]);
 }
 
+/// Each target has breakers of its own, and the attempts of a call go around.
+#[test]
+fn several_targets_share_the_attempts_of_a_call() {
+    let of = |targets: &str, threshold: u16| {
+        toml(&format!(
+            "[channel]\ntargets = [{targets}]\n[retry]\nmax_attempts = 5\n\
+             [breaker]\nfail_threshold = {threshold}"
+        ))
+        .warnings()
+    };
+    for (targets, most) in
+        [("\"a:1\"", 5), ("\"a:1\", \"b:1\"", 3), ("\"a:1\", \"b:1\", \"c:1\"", 2)]
+    {
+        let warning = Warning::OpensItself { fail_threshold: most, max_attempts: 5 };
+        assert_eq!(of(targets, most), [warning], "{targets}");
+        assert_eq!(of(targets, most + 1), [], "{targets}");
+    }
+}
+
 /// Where there is no other attempt anyway, and where another rule makes it, the limit is no trap.
 #[test]
 fn the_limit_of_an_attempt_is_final_only_where_a_retry_was_meant() {

@@ -43,12 +43,13 @@ impl Builder {
 
     /// The service, and the pool it is over.
     pub(crate) fn build_over<S>(
-        self,
+        mut self,
         pool: PoolBuilder<S>,
     ) -> Result<(Resilient<S>, Arc<Pool<S>>), BuildError>
     where
         S: Clone + Send + 'static,
     {
+        self.targets = pool.targets.len();
         let settings = self.checked(true)?;
         let counts = Subchannel::of(&settings);
         let pool = pool.build(&settings, counts)?;
