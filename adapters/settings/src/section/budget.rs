@@ -51,7 +51,9 @@ impl Budget {
 
 impl Block for Budget {
     const MEANING: &'static str = "What a whole request may still spend, from where it entered: \
-                                   every call made on its behalf is trimmed to it.";
+                                   every call made on its behalf is trimmed to it. A client takes only \
+                                   reserve_for_next from here; the rest is for the server: \
+                                   OpenBudgetLayer::configured.";
 
     fn keys(&mut self, keys: &mut impl Keys) {
         keys.key(
