@@ -41,8 +41,9 @@ const KEYS: [(&str, &str); 6] = [
 ];
 
 /// What no file says here, and what happens or what to do in place of it.
-const GONE: [(&str, &str); 9] = [
+const GONE: [(&str, &str); 11] = [
     ("compression", "it is set in code: send_compressed, accept_compressed of the client"),
+    ("enable_method_label", "it is set in code: methods of Builder::methods are labels"),
     ("logging_enabled", SPANS),
     ("max_channels_per_target", "leave it out: each member has one connection"),
     ("max_pings_without_data", "leave it out: pings are sent only while there are calls"),
@@ -50,6 +51,7 @@ const GONE: [(&str, &str); 9] = [
     ("min_reconnect_backoff", "leave it out: channel.initial_backoff is the shortest pause"),
     ("options", "leave it out: no channel options are passed on"),
     ("permit_without_calls", "leave it out: pings are sent only while there are calls"),
+    ("success_log_level", SPANS),
     ("tracing_enabled", SPANS),
 ];
 
