@@ -5,6 +5,9 @@ use evenkeel_core::Invalid;
 
 /// What a settings file calls the setting that the core, or an adapter, refused.
 ///
+/// Nearly all have the same name. A backoff has a name of its own, because it is nobody's alone;
+/// here it is that of `[retry]`.
+///
 /// ```
 /// use core::time::Duration;
 /// use evenkeel_settings::{core::Backoff, path_of};
@@ -21,7 +24,6 @@ pub fn path_of(invalid: &Invalid) -> &'static str {
         "dial.connect_timeout" => "channel.connect_timeout",
         "dial.initial" => "channel.initial_backoff",
         "dial.max" => "channel.max_backoff",
-        "retry.attempt_timeout" => "timeout.attempt_timeout",
         same => same,
     }
 }

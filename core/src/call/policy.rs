@@ -50,7 +50,7 @@ impl CallPolicy {
     /// more.
     pub const fn with_timeout(mut self, timeout: Duration) -> Result<Self, Invalid> {
         if timeout.is_zero() {
-            let rule = "must be longer than zero; for no limit say none (CallPolicy::unbounded)";
+            let rule = "must be longer than zero; for no limit give none";
             return Err(Invalid::new("timeout.default", 0, " µs", rule));
         }
         self.timeout = match Micros::setting("timeout.default", timeout) {
@@ -77,9 +77,9 @@ impl CallPolicy {
     pub const fn with_attempt_timeout(mut self, limit: Duration) -> Result<Self, Invalid> {
         if limit.is_zero() {
             let rule = "must be longer than zero; for no limit do not set it";
-            return Err(Invalid::new("retry.attempt_timeout", 0, " µs", rule));
+            return Err(Invalid::new("timeout.attempt_timeout", 0, " µs", rule));
         }
-        self.attempt_timeout = match Micros::setting("retry.attempt_timeout", limit) {
+        self.attempt_timeout = match Micros::setting("timeout.attempt_timeout", limit) {
             Ok(limit) => limit,
             Err(invalid) => return Err(invalid),
         };

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::num::{widen, widen8to64, widen16};
+use crate::num::{widen, widen8to64};
 use crate::{Invalid, Micros};
 
 /// When a target is ejected, and for how long.
@@ -169,7 +169,11 @@ impl SuccessRate {
             let field = "balancing.ejection.stdev_factor";
             return Err(Invalid::new(field, widen(factor), "/1000", rule));
         }
-        match check_volume(min_hosts, min_requests) {
+        let (hosts, requests) = (
+            "balancing.ejection.success_rate_min_hosts",
+            "balancing.ejection.success_rate_min_requests",
+        );
+        match check_volume((hosts, min_hosts), (requests, min_requests)) {
             Ok(()) => Ok(Self { factor, min_hosts, min_requests }),
             Err(invalid) => Err(invalid),
         }
@@ -205,22 +209,25 @@ impl FailurePercentage {
             let value = widen8to64(threshold);
             return Err(Invalid::new("balancing.ejection.failure_threshold", value, " %", rule));
         }
-        match check_volume(min_hosts, min_requests) {
+        let (hosts, requests) =
+            ("balancing.ejection.failure_min_hosts", "balancing.ejection.failure_min_requests");
+        match check_volume((hosts, min_hosts), (requests, min_requests)) {
             Ok(()) => Ok(Self { threshold, min_hosts, min_requests }),
             Err(invalid) => Err(invalid),
         }
     }
 }
 
-const fn check_volume(min_hosts: u16, min_requests: u32) -> Result<(), Invalid> {
+/// Each with the name of its setting.
+const fn check_volume(
+    (hosts, min_hosts): (&'static str, u16),
+    (requests, min_requests): (&'static str, u32),
+) -> Result<(), Invalid> {
     if min_hosts == 0 {
-        let rule = "must be 1 or more targets with enough calls";
-        return Err(Invalid::new("balancing.ejection.min_hosts", widen16(min_hosts), "", rule));
+        return Err(Invalid::new(hosts, 0, "", "must be 1 or more targets with enough calls"));
     }
     if min_requests == 0 {
-        let rule = "must be 1 or more calls in an interval";
-        let value = widen(min_requests);
-        return Err(Invalid::new("balancing.ejection.min_requests", value, "", rule));
+        return Err(Invalid::new(requests, 0, "", "must be 1 or more calls in an interval"));
     }
     Ok(())
 }

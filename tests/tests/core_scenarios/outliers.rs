@@ -155,8 +155,8 @@ fn wrong_settings_are_refused_by_name() {
         "max_percent",
         "stdev_factor",
         "failure_threshold",
-        "min_hosts",
-        "min_requests",
+        "failure_min_hosts",
+        "success_rate_min_requests",
     ];
     assert_eq!(names, expected);
 }

@@ -96,7 +96,7 @@ fn l11_a_timeout_that_cannot_be_meant_is_refused_by_name() {
     let refused = CallPolicy::DEFAULT.with_timeout(Duration::MAX).unwrap_err();
     assert_eq!(refused.field(), "timeout.default");
     let refused = CallPolicy::DEFAULT.with_attempt_timeout(Duration::ZERO).unwrap_err();
-    assert_eq!(refused.field(), "retry.attempt_timeout");
+    assert_eq!(refused.field(), "timeout.attempt_timeout");
 }
 
 #[test]

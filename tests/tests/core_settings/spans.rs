@@ -49,7 +49,7 @@ const SETTINGS: [Setting; 23] = [
     ("reconnect.give_up_after", false, |span| {
         ReconnectPolicy::DEFAULT.with_give_up_after(span).map(drop)
     }),
-    ("retry.attempt_timeout", false, |span| {
+    ("timeout.attempt_timeout", false, |span| {
         CallPolicy::DEFAULT.with_attempt_timeout(span).map(drop)
     }),
     ("retry.max_hint", true, |span| RetryPolicy::DEFAULT.with_max_hint(span).map(drop)),

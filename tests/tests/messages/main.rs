@@ -118,7 +118,8 @@ const STOPS: &str = "The `reason` of a `Stopped`, and of `Error::Peer` without g
 const PLAIN: &str = "Of `evenkeel-core`, and of the drivers in `evenkeel-std` and `evenkeel-tokio`; those \
     of\n`evenkeel-embassy` say the same.";
 const BUILT: &str = "`BuildError`, and what the policies of the core refuse. A setting is named as in a \
-    settings file;\nwhat each may be is in [settings.md](settings.md).";
+    settings file, but for\n`backoff.…` and `dial.…`, which are those of `[retry]` and `[channel]` there \
+    (`evenkeel_settings::path_of` tells);\nwhat each may be is in [settings.md](settings.md).";
 const READ: &str =
     "All problems of a file at once, the first hundred of them, each with its place.";
 const TARGETS: &str = "What is refused as a target, in code and in `channel.targets`.";

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use evenkeel_core::{
     Backoff, BreakerPolicy, BudgetPolicy, CallPolicy, Consecutive, DeadlineBudget, EjectionPolicy,
-    HealthPolicy, Instant, Invalid, Jitter, LastN, OutlierPolicy, RetryPolicy, SuccessRate,
-    ThrottlePolicy, TimeWindow, check_weights,
+    FailurePercentage, HealthPolicy, Instant, Invalid, Jitter, LastN, OutlierPolicy, RetryPolicy,
+    SuccessRate, ThrottlePolicy, TimeWindow, check_weights,
 };
 use evenkeel_settings::{MethodPattern, Settings, path_of};
 
@@ -56,6 +56,11 @@ fn refusals() -> Vec<Invalid> {
         ejection.with_times(Duration::from_secs(1), ENDLESS).err(),
         ejection.with_max_percent(101).err(),
         SuccessRate::new(u32::MAX, 1, 1).err(),
+        SuccessRate::new(0, 0, 1).err(),
+        SuccessRate::new(0, 1, 0).err(),
+        FailurePercentage::new(101, 1, 1).err(),
+        FailurePercentage::new(0, 0, 1).err(),
+        FailurePercentage::new(0, 1, 0).err(),
         check_weights(&[0]).err(),
     ];
     refused.into_iter().map(|refused| refused.expect("a refusal")).collect()
@@ -67,6 +72,16 @@ fn what_the_core_refuses_is_a_setting_of_the_file() {
     for refused in refusals() {
         let path = path_of(&refused);
         assert!(paths.iter().any(|known| known == path), "{} is no setting: {refused}", path);
+    }
+}
+
+/// What there is besides is nobody's alone: [`path_of`] has to be asked, and the page of messages
+/// says so.
+#[test]
+fn the_core_calls_a_setting_as_a_file_does() {
+    let renamed = refusals().into_iter().filter(|refused| path_of(refused) != refused.field());
+    for refused in renamed {
+        assert!(refused.field().starts_with("backoff."), "{refused}");
     }
 }
 
