@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Place, Problem, SettingsError};
+use crate::error::{Place, Problem, SettingsError, variable};
 use crate::node::{Node, shortened};
 
 /// Collects problems while settings are read.
@@ -97,6 +97,19 @@ impl<'t> Faults<'t> {
         }
         let place = Place::Unknown;
         self.found.push((at, Problem { path: self.path.clone(), value, rule, place }));
+    }
+
+    /// The setting that is read.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// A setting as it is named in what is read.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        match self.source {
+            Source::Environment => variable(path),
+            _ => path.to_owned(),
+        }
     }
 
     /// How many were found so far.

@@ -133,7 +133,7 @@ impl<'t> Node<'t> {
             Value::Other(kind) => format!("<{kind}>"),
             Value::Table(_) => "{…}".to_owned(),
             Value::Text(text) => format!("{:?}", quoted(text)),
-            Value::Words(words) => quoted(words),
+            Value::Words(words) => format!("{:?}", quoted(words)),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Reader<'_, '_, '_> {
         for entry in entries.iter().filter(|entry| !known.contains(&&*entry.name)) {
             faults.within(&entry.name, |faults| {
                 let name = if faults.is_full() { None } else { plain(&entry.name) };
-                let hint = name.as_deref().and_then(|name| suggestion(name, &known));
+                let hint = name.as_deref().and_then(|name| suggestion(name, &known, faults));
                 refuse_name(entry, hint, faults);
                 if name.is_some_and(|name| renamed::is_section(&name)) {
                     refuse_renamed(&entry.node, faults);
@@ -107,12 +107,15 @@ fn refuse_together(
 }
 
 /// What somebody who wrote `name` may have meant.
-fn suggestion(name: &str, known: &[&'static str]) -> Option<String> {
+fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option<String> {
     if let Some(hint) = renamed::hint(name) {
         return Some(hint);
     }
     // The same word in another section is nearer than another word in this one.
     let elsewhere = Settings::paths();
+    if let Some(path) = flattened(faults.path(), &elsewhere) {
+        return Some(format!("did you mean {}?", faults.shown(path)));
+    }
     let same = |path: &&String| path.rsplit_once('.').is_some_and(|(_, key)| key == name);
     if !known.contains(&name)
         && let Some(path) = elsewhere.iter().find(same)
@@ -123,6 +126,15 @@ fn suggestion(name: &str, known: &[&'static str]) -> Option<String> {
         return Some(format!("did you mean {nearest}?"));
     }
     Some(format!("there are: {}", known.join(", ")))
+}
+
+/// The setting whose sections and key were run together: `retry_max_attempts`, and in the environment
+/// `EVENKEEL__RETRY_MAX_ATTEMPTS`, where one underscore is missing.
+fn flattened<'p>(written: &str, paths: &'p [String]) -> Option<&'p String> {
+    let written = written.to_ascii_lowercase().replace('-', "_");
+    let flat = |path: &str| path.replace('.', "_");
+    let is_meant = |path: &&String| **path != written && flat(path) == flat(&written);
+    paths.iter().find(is_meant)
 }
 
 /// A name as settings are named; none if it is too long to be one.

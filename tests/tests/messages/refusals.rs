@@ -5,7 +5,7 @@ use core::time::Duration;
 use evenkeel_core::{Backoff, Code, CodeSet};
 use evenkeel_settings::target::TargetName;
 use evenkeel_settings::{MethodPattern, Settings, Warning};
-use evenkeel_tonic::{BuildError, DescriptorError, MethodTable};
+use evenkeel_tonic::{BuildError, DescriptorError, MethodTable, Resilient};
 
 use crate::Row;
 
@@ -17,10 +17,16 @@ pub(crate) fn built() -> Vec<Row> {
     let malformed = MethodTable::from_descriptor_bytes(b"\xff").unwrap_err();
     vec![
         Row::new("Invalid", long, "write a value that the rule allows; zero is not \"none\""),
-        Row::new("BuildError::Setting", BuildError::Setting(long), "the same, of a client"),
+        Row::new(
+            "BuildError::Setting",
+            Resilient::builder().timeout(Duration::ZERO).unwrap_err(),
+            "the same, of a client",
+        ),
         Row::new(
             "BuildError::MethodSetting",
-            BuildError::MethodSetting { method: "/orders.v1.Orders/Get".into(), invalid: long },
+            Resilient::builder()
+                .method_timeout("/orders.v1.Orders/Get", Some(Duration::ZERO))
+                .unwrap_err(),
             "the same, of one method",
         ),
         Row::new(
@@ -67,6 +73,7 @@ pub(crate) fn read() -> Vec<Row> {
     let toml = |text: &str| Settings::from_toml(text).unwrap_err();
     let variable = [("EVENKEEL__RETRY__MAX_ATTEMPTS", "many")];
     let short = [("EVENKEEL_RETRY__MAX_ATTEMPTS", "3")];
+    let joined = [("EVENKEEL__RETRY_MAX_ATTEMPTS", "3")];
     vec![
         Row::new(of, toml("[retry]\nmax_attempts = 0\n"), "a value: the rule says what it may be"),
         Row::new(
@@ -101,6 +108,11 @@ pub(crate) fn read() -> Vec<Row> {
             of,
             Settings::default().with_environment(short).unwrap_err(),
             "one underscore is missing behind `EVENKEEL`: the variable would be left out",
+        ),
+        Row::new(
+            of,
+            Settings::default().with_environment(joined).unwrap_err(),
+            "one underscore is missing further on",
         ),
         Row::new(
             "NotAPattern",

@@ -81,7 +81,11 @@ fn parse(text: &str) -> Result<Duration, Cow<'static, str>> {
         return Err("must be a number and a unit, such as \"1.5s\" or \"250ms\"".into());
     }
     let Some((_, unit)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err("must end in a unit: us, ms, s, m or h".into());
+        // "1e9s" and "1m30s" do end in one.
+        return Err(match unit.chars().all(char::is_alphabetic) {
+            true => "must end in a unit: us, ms, s, m or h".into(),
+            false => "must be a plain number and a unit, such as \"1.5s\" or \"250ms\"".into(),
+        });
     };
     let part = part.trim_end_matches('0');
     let micros = fraction(part, *unit).ok_or("must be whole microseconds")?;

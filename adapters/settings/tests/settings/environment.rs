@@ -74,13 +74,13 @@ fn every_mistake_is_told_by_the_name_of_its_variable() {
         [
             "EVENKEEL__ (\"\"): there is no such setting; there are: timeout, budget, \
              wait_for_ready, retry, breaker, throttle, hedging, health, balancing, channel",
-            "EVENKEEL__BREAKER = on: must be a table of settings",
+            "EVENKEEL__BREAKER = \"on\": must be a table of settings",
             "EVENKEEL__BUDGET__MODE = {…}: must be \"floor\" or \"strict\"",
             "EVENKEEL__RETRYS: there is no such setting; did you mean retry?",
             "EVENKEEL__RETRY__MAX_ATEMPTS: there is no such setting; did you mean max_attempts?",
-            "EVENKEEL__RETRY__MAX_ATTEMPTS = 0: must be a whole number from 1 to 65535",
-            "EVENKEEL__TIMEOUT__DEFAULT = 10: needs a unit: \"10s\", \"10ms\", …",
-            "EVENKEEL__TIMEOUT__PER_METHOD (\"/a.B/C\") = soon: must be a number and a unit, such \
+            "EVENKEEL__RETRY__MAX_ATTEMPTS = \"0\": must be a whole number from 1 to 65535",
+            "EVENKEEL__TIMEOUT__DEFAULT = \"10\": needs a unit: \"10s\", \"10ms\", …",
+            "EVENKEEL__TIMEOUT__PER_METHOD (\"/a.B/C\") = \"soon\": must be a number and a unit, such \
              as \"1.5s\" or \"250ms\"",
         ]
     );
@@ -106,6 +106,34 @@ fn a_variable_that_is_an_underscore_short_is_refused_with_its_right_name() {
         let upper = name.to_ascii_uppercase();
         assert_eq!(refused.to_string(), format!("{upper}: sets nothing; write {right}"));
         assert_eq!(refused.problems()[0].place(), Place::Environment);
+    }
+}
+
+/// The prefix is right, and an underscore is missing further on.
+#[test]
+fn a_setting_whose_parts_are_run_together_is_told_with_its_right_name() {
+    for (name, right) in [
+        ("EVENKEEL__RETRY_MAX_ATTEMPTS", "EVENKEEL__RETRY__MAX_ATTEMPTS"),
+        ("evenkeel__wait_for_ready_default", "EVENKEEL__WAIT_FOR_READY__DEFAULT"),
+        ("EVENKEEL__CHANNEL_TLS_CA_FILE", "EVENKEEL__CHANNEL__TLS__CA_FILE"),
+        ("EVENKEEL__CHANNEL__TLS_CA_FILE", "EVENKEEL__CHANNEL__TLS__CA_FILE"),
+    ] {
+        let said = Settings::new().with_environment([(name, "3")]).unwrap_err().to_string();
+        let rest = format!(": there is no such setting; did you mean {right}?");
+        assert!(said.ends_with(&rest) && !said.contains('\n'), "{said}");
+    }
+    let said = crate::refused("retry_max_attempts = 3");
+    assert!(said.ends_with("did you mean retry.max_attempts?"), "{said}");
+}
+
+/// A value of white space, or of none, can be seen.
+#[test]
+fn a_value_is_quoted() {
+    for (value, shown) in [("", "\"\""), ("  4 ", "\"  4 \""), ("a\nb", "\"a\\nb\"")] {
+        let variable = [("EVENKEEL__RETRY__MAX_ATTEMPTS", value)];
+        let said = Settings::new().with_environment(variable).unwrap_err().to_string();
+        let expected = format!("EVENKEEL__RETRY__MAX_ATTEMPTS = {shown}: must be a whole number");
+        assert!(said.starts_with(&expected), "{said}");
     }
 }
 
@@ -156,5 +184,5 @@ fn a_file_and_a_variable_that_are_wrong_together_are_refused() {
     let settings = toml("[budget]\ntotal = \"1s\"");
     let margin = [("EVENKEEL__BUDGET__SAFETY_MARGIN", "1s")];
     let said = settings.with_environment(margin).unwrap_err().to_string();
-    assert_eq!(said, "EVENKEEL__BUDGET__SAFETY_MARGIN = 1s: must be shorter than budget.total");
+    assert_eq!(said, "EVENKEEL__BUDGET__SAFETY_MARGIN = \"1s\": must be shorter than budget.total");
 }
