@@ -6,6 +6,7 @@ mod parts;
 mod answers;
 mod chain;
 mod contract;
+mod contradictions;
 mod crowd;
 mod drops;
 mod ends;
