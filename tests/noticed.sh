@@ -76,13 +76,13 @@ end_late() {
 # The target that notices a change: first the tests of its own package are asked, and then of each
 # other target those that are quickest; slow ones one by one, and of other packages only a few.
 who_notices() {
-    local change=$1 own=${2%%/src/*} number target asked
+    local change=$1 own=${2%%/src/*} number target
     local -a ours=() others=() slow=() slow_others=()
     local -A quick=()
     own=${own##*/}
     for number in ${reaches[$change]:-}; do
         target=${target_of[number]}
-        if [ "${took[number]}" -gt 20000 ]; then continue; fi
+        [ "${took[number]}" -le 20000 ] || continue
         if [ "${took[number]}" -le 1000 ]; then
             if [ -n "${quick[$target]:-}" ]; then
                 :
@@ -99,28 +99,28 @@ who_notices() {
         fi
     done
     # Most are noticed by one of the first, and nothing is quicker than these.
-    for target in "${ours[@]}"; do
+    quick_ones 0 8 "${ours[@]}" || quick_ones 8 1000 "${ours[@]}" || one_by_one "${slow[@]}" ||
+        quick_ones 0 8 "${others[@]}" || quick_ones 8 24 "${others[@]}" ||
+        one_by_one "${slow_others[@]:0:4}" || true
+}
+
+# Asks of each of these targets the quick tests behind the first `from`, so many at most.
+quick_ones() {
+    local from=$1 most=$2 target asked
+    shift 2
+    for target in "$@"; do
         read -ra asked <<<"${quick[$target]}"
-        if notice "$change" "${asked[@]:0:8}"; then return; fi
+        if [ ${#asked[@]} -gt "$from" ] && notice "$change" "${asked[@]:from:most}"; then return; fi
     done
-    for target in "${ours[@]}"; do
-        read -ra asked <<<"${quick[$target]}"
-        if [ ${#asked[@]} -gt 8 ] && notice "$change" "${asked[@]:8}"; then return; fi
-    done
-    for number in "${slow[@]}"; do
+    return 1
+}
+
+one_by_one() {
+    local number
+    for number in "$@"; do
         if notice "$change" "$number"; then return; fi
     done
-    for target in "${others[@]}"; do
-        read -ra asked <<<"${quick[$target]}"
-        if notice "$change" "${asked[@]:0:8}"; then return; fi
-    done
-    for target in "${others[@]}"; do
-        read -ra asked <<<"${quick[$target]}"
-        if [ ${#asked[@]} -gt 8 ] && notice "$change" "${asked[@]:8:24}"; then return; fi
-    done
-    for number in "${slow_others[@]:0:4}"; do
-        if notice "$change" "$number"; then return; fi
-    done
+    return 1
 }
 
 # Whether a target is about the package of the change. Nothing but the core's own laws knows the core.

@@ -159,6 +159,8 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
         ("seeds = 1\nseeds = 2\n", "line 2: duplicate key"),
         ("policy = = 3", "line 1: "),
         (&format!("{long} = 1"), "line 1: xxx"),
+        (&format!("end = \"{long}\""), "line 1: end: \"xxx"),
+        ("end = \"1\\n\"\n", "line 1: end: \"1\\n\" is no span of time"),
         (&format!("[fault]\nkind = \"{long}\""), "line 2: fault.kind = \"xxx"),
     ] {
         let scenario = file("misread.toml", text);
@@ -172,6 +174,27 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
             );
         }
     }
+}
+
+/// All of them, each in the line where it stands, as a policy's are.
+#[test]
+fn all_that_does_not_fit_a_scenario_is_told_at_once() {
+    let text = "sead = 1\n[fleet]\nrate = \"7\"\nclients = -1 # few\n[fault]\nkind = \"stal\"\n\
+                [server]\nservice = \"\"\"\n1\n\"\"\"\nlaw = 1\n";
+    let scenario = file("all.toml", text);
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    let place = |line: &str| line[line.find("line ")?..].split(':').next().map(str::to_owned);
+    let places: Vec<Option<String>> = errors.lines().map(place).collect();
+    let right = [1, 3, 4, 6, 8, 11].map(|line| Some(format!("line {line}")));
+    assert_eq!(places, right, "{errors}");
+    // What cannot be left out ends the search.
+    let section = file("section.toml", "[flet]\nx = 1\n[fleets]\n");
+    let (_, errors) = evenkeel(&["simulate", &section], 2);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    // Nobody mends a thousand at once.
+    let many: String = (0..1_000).map(|key| format!("k{key} = 1\n")).collect();
+    let (_, errors) = evenkeel(&["simulate", &file("many.toml", &many)], 2);
+    assert_eq!(errors.lines().count(), 10, "{errors}");
 }
 
 #[test]

@@ -26,7 +26,8 @@
 //! settings file, by a service config), `upstream` (the core's view), `transport` and `wire` (what
 //! the wire says), [`connect`] (dialling), [`target`] (how one is written down), [`pool`] (which
 //! there are, and whose turn it is), [`health`] (which are well), [`kit`] (all of it together),
-//! `server` (the layer), `observe` (what is told of calls).
+//! `layer` (for stacks of services), `server` (the layer of a server), `observe` (what is told of
+//! calls).
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 extern crate alloc;
 
@@ -53,6 +54,7 @@ mod future;
 mod hedge;
 mod held;
 mod incoming;
+mod layer;
 mod manual;
 mod messages;
 mod method;
@@ -79,6 +81,7 @@ pub use error::{
 pub use future::ResponseFuture;
 pub use hedge::{HedgeDelay, HedgePolicy};
 pub use kit::{Factory, FactoryBuilder, Kit, KitBuilder};
+pub use layer::ResilientLayer;
 pub use manual::CircuitBreaker;
 pub use method::{DescriptorError, Idempotency, MethodInfo, MethodKind, MethodTable};
 #[cfg(feature = "otel")]

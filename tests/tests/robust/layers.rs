@@ -10,16 +10,16 @@ use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
 use evenkeel_tests::pb::lab_server::LabServer;
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
-use evenkeel_tonic::{Resilient, ResponseFuture};
+use evenkeel_tonic::{Builder, Resilient, ResponseFuture};
 use http_body::Frame;
 use http_body_util::BodyExt;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codec::CompressionEncoding;
-use tonic::service::interceptor::InterceptedService;
+use tonic::service::interceptor::{InterceptedService, InterceptorLayer};
 use tonic::transport::{Channel, Server};
 use tonic::{Code, Request, Status};
-use tower::ServiceExt;
+use tower::{ServiceBuilder, ServiceExt};
 
 /// What a generated client, and whoever spawns its calls, needs.
 const fn fits_under_clients<T: GrpcService<Body> + Clone + Send + Sync + 'static>() {}
@@ -60,6 +60,27 @@ async fn an_interceptor_above_or_below() {
             stub.requests().iter().map(|r| r.header("x-token").is_some()).collect();
         assert_eq!(tokens, [true, true]);
     }
+}
+
+/// Whatever is made by one layer is one client, and has one opinion on the server.
+#[tokio::test(start_paused = true)]
+async fn the_services_of_one_layer_share_their_circuit() {
+    let stub = Stub::new([Reply::status(Status::unavailable("busy"))]);
+    let layer = guarded().retry(RetryPolicy::OFF).breaker(opens_after(2, Duration::from_secs(9)));
+    let layer = layer.layer().unwrap();
+    let [first, second] = [(); 2].map(|()| {
+        ServiceBuilder::new()
+            .layer(layer.clone())
+            .layer(InterceptorLayer::new(with_token))
+            .service(stub.clone())
+    });
+    for service in [&first, &second, &first] {
+        LabClient::new(service.clone()).echo(Msg::default()).await.unwrap_err();
+    }
+    assert_eq!((circuit(&second, ECHO).state, stub.count()), (BreakerState::Open, 2));
+    assert!(stub.requests().iter().all(|request| request.header("x-token").is_some()));
+    let wrong = guarded().max_methods(1).and_then(|builder| builder.method_timeout("Echo", None));
+    assert!(wrong.and_then(Builder::layer).is_err());
 }
 
 /// An interceptor that refuses is a status like any other, for both.

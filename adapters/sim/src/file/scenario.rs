@@ -123,7 +123,7 @@ impl ScenarioFile {
     ///
     /// A text that names the place and what would be right.
     pub fn parse(source: &str, folder: &Path) -> Result<Self, String> {
-        let raw: Raw = toml::from_str(source).map_err(|error| misread::of(source, &error))?;
+        let raw: Raw = misread::read(source)?;
         let scenario = raw.scenario();
         let scenario =
             scenario.map_err(|unfit| place::of(source, unfit.field(), &unfit.to_string()))?;

@@ -5,6 +5,8 @@ use core::fmt;
 use evenkeel_core::Micros;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
+use super::misread::shortened;
+
 /// A span of time in a file.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Span(pub(crate) Micros);
@@ -23,9 +25,8 @@ impl core::str::FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!(
-                "\"{text}\" is no span of time; write a number and us, ms, s, m or h, as in \"1.5s\""
-            )
+            let right = "write a number and us, ms, s, m or h, as in \"1.5s\"";
+            format!("{:?} is no span of time; {right}", shortened(text))
         };
         let end = text.find(|letter: char| letter.is_ascii_alphabetic() || letter == 'µ');
         let (number, unit) = text.split_at(end.ok_or_else(wrong)?);
@@ -40,7 +41,7 @@ impl core::str::FromStr for Span {
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         let micros = number * unit;
         if !(0.0..LONGEST).contains(&micros) {
-            return Err(format!("\"{text}\" is not a span from 0 to 8.9 years"));
+            return Err(format!("{:?} is not a span from 0 to 8.9 years", shortened(text)));
         }
         Ok(Self(Micros::from_micros((micros + 0.5) as u64)))
     }

@@ -55,7 +55,7 @@ impl Builder {
         Ok((Resilient::new(Route::Pool(Arc::clone(&pool)), Arc::new(settings)), pool))
     }
 
-    fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
+    pub(crate) fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let hedges = self.checked_hedges()?;
         let idempotent = self.listed();
