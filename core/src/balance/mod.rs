@@ -45,8 +45,8 @@ pub trait Members {
         0
     }
 
-    /// The weight of `target`, for [`Strategy::Weighted`], in any unit; [`check_weights`] says
-    /// which are refused.
+    /// The weight of `target`, for [`Strategy::Weighted`], in any unit: twice as much is twice the
+    /// chance, whatever the number, and 0 is drained. [`check_weights`] says which are refused.
     fn weight(&self, _target: Target) -> u32 {
         WEIGHT_ONE
     }
