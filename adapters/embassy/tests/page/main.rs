@@ -1,6 +1,8 @@
 //! What docs/embedded.md says is so: of clocks, sleep, silent peers and ladders, of bytes and
 //! instructions.
 
+mod one_call;
+mod peers;
 mod time;
 
 const PAGE: &str = include_str!("../../../../docs/embedded.md");
