@@ -264,6 +264,9 @@ impl Default for Deadline {
 /// and the driver spins until the tick turns over.
 pub trait Clock {
     /// The current reading. Must not go back; a machine treats one that does as standing still.
+    ///
+    /// A count that wraps goes back: one of microseconds in 32 bits does after 71 minutes, and every
+    /// wait that was to end after that never ends. Extend it to 64 bits by counting the wraps.
     fn now(&self) -> Instant;
 }
 
