@@ -77,6 +77,18 @@ pub fn ending(scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
+/// That runs were cut short, if any was: a sentence to stand before everything that is told of them.
+pub fn cut(scenario: &Scenario, batch: &Batch) -> Option<String> {
+    let (cut, all) = (batch.cut_short(), batch.runs.len());
+    (cut > 0).then(|| {
+        format!(
+            "{cut} of {all} runs were cut short at max_events = {}, and what is told of them is their \
+             beginning alone.",
+            scenario.max_events
+        )
+    })
+}
+
 /// What becomes of the same outage at other loads.
 fn elsewhere(scenario: &Scenario, batch: &Batch, safe: f64) -> String {
     // It is found to a hundredth.

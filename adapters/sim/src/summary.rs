@@ -22,6 +22,8 @@ pub struct Summary {
     pub wasted: f64,
     /// Seconds for which the mean client's breaker was still not closed after the fault.
     pub breaker_seconds: f64,
+    /// Whether the run was cut short, so that all of this is about its beginning.
+    pub cut_short: bool,
 }
 
 impl Summary {
@@ -49,6 +51,7 @@ impl Summary {
                 run.sum(start, all, |second| second.executed) as f64,
             ),
             breaker_seconds: share(protecting, clients),
+            cut_short: run.cut_short,
         }
     }
 }
@@ -75,6 +78,11 @@ impl Batch {
     pub fn never(&self) -> f64 {
         let never = self.runs.iter().filter(|run| run.recovery.is_none()).count();
         share(never as f64, self.runs.len() as f64)
+    }
+
+    /// How many runs were cut short at [`Scenario::max_events`].
+    pub fn cut_short(&self) -> usize {
+        self.runs.iter().filter(|run| run.cut_short).count()
     }
 
     /// The mean of a number over the runs.

@@ -160,6 +160,10 @@ fn a_run_that_is_too_long_is_cut_and_says_so() {
     scenario.max_events = 1_000;
     let record = go(&scenario, &preset("naive"));
     assert_eq!((record.events, record.cut_short), (1_000, true));
+    // Seconds that nobody has seen are not there, and so they are not good.
+    assert!(record.seconds.len() < 5, "{}", record.seconds.len());
+    let summary = Summary::of(&record, &scenario);
+    assert_eq!((summary.recovery, summary.cut_short), (None, true));
 }
 
 #[test]

@@ -117,6 +117,9 @@ fn simulate(
     }
     let batch = Batch { runs };
     put(answer, &["conclusion", &(ending(scenario, &batch) + ".")]);
+    if batch.cut_short() > 0 {
+        put(answer, &["fact", "Cut short at", "20M events"]);
+    }
     for (name, value) in facts(scenario, &batch, None) {
         put(answer, &["fact", name, &value]);
     }

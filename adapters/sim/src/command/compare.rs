@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use evenkeel_sim::{Axes, Report, ScenarioFile, style, verdict};
+use evenkeel_sim::{Axes, Report, ScenarioFile, cut, style, verdict};
 
 use crate::input;
 use crate::out::tell;
@@ -35,6 +35,11 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     (second.1.seed, second.1.seeds) = (first.1.seed, first.1.seeds);
     let sides = [simulated(first, args.quick)?, simulated(second, args.quick)?];
     let reports = on_the_same_axes(&sides);
+    for (name, side) in &sides {
+        if let Some(cut) = cut(&side.file.scenario, &side.batch) {
+            tell!("{name}: {cut}");
+        }
+    }
     print(&reports);
     for (name, side) in &sides {
         print_warning(&format!("{name}: "), &side.file);

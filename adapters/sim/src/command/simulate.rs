@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, facts, figures_on,
-    map_figure, run as simulate, safe_load,
+    Axes, Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, cut, facts,
+    figures_on, map_figure, run as simulate, safe_load,
 };
 
 use crate::clock::Stopwatch;
@@ -62,6 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let watch = Stopwatch::start();
     let simulated = Simulated::new(file, !args.quick && !args.csv)?;
     if args.csv {
+        if let Some(cut) = cut(&simulated.file.scenario, &simulated.batch) {
+            out::aside(format_args!("evenkeel: {cut}"));
+        }
         simulated.print_csv();
         return Ok(true);
     }
@@ -123,18 +126,20 @@ impl Simulated {
         if let Some(map) = &self.map {
             pictures.push(map_figure(scenario, &policy.policy, map));
         }
-        let cut_short = self.runs.iter().any(|run| run.cut_short);
-        let note = if cut_short { " A run was cut short at max_events." } else { "" };
+        let conclusion = conclusion(scenario, &self.batch, self.safe_load);
         Report {
             name: name.into(),
-            conclusion: conclusion(scenario, &self.batch, self.safe_load),
+            conclusion: match cut(scenario, &self.batch) {
+                Some(cut) => format!("{cut} {conclusion}"),
+                None => conclusion,
+            },
             facts: facts(scenario, &self.batch, self.safe_load),
             figures: pictures,
             calls: policy.method.to_string(),
             source: source.clone(),
             policy: policy.source.clone(),
             provenance: format!(
-                "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.{note}",
+                "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.",
                 env!("CARGO_PKG_VERSION")
             ),
         }

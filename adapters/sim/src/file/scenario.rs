@@ -182,6 +182,9 @@ impl Raw {
         scenario.end = self.end.map_or(after, |span| span.0);
         scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
         scenario.check()?;
+        if scenario.max_events == 0 {
+            return Err(Unfit::new("max_events", "must be above zero: nothing would be simulated"));
+        }
         match self.seeds {
             Some(0 | 1_001..) => Err(Unfit::new("seeds", "must be from 1 to 1000")),
             _ => Ok(scenario),

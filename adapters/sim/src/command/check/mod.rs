@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use evenkeel_core::Micros;
 use evenkeel_sim::{
-    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, run as simulate,
-    safe_load,
+    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, cut,
+    run as simulate, safe_load,
 };
 
 use crate::out::tell;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let file = args.scenario.as_deref().map(|path| input::scenario(path, "check POLICY"));
     let file = file.transpose()?;
     let method = args.method.as_deref().or_else(|| file.as_ref()?.method());
-    let named = input::policy(&args.policy, method)?;
+    let mut named = input::policy(&args.policy, method)?;
     let scenario =
         file.as_ref().map_or(Scenario::outage(FaultKind::Stall), |file| file.scenario.clone());
     tell!("{}: {}", named.name, named.method);
@@ -74,6 +74,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let worst = worst::Worst::of(&named.policy);
     worst.print(&named.policy);
     let findings = find(&named, &scenario, args.seeds, worst)?;
+    if let Some(cut) = cut(&scenario, &findings.batch) {
+        tell!("  warning: {cut}");
+        named.warnings.push(cut);
+    }
     findings.print(&scenario);
     print_fleet(&named.policy)?;
     let verdicts: Vec<_> = assertions.iter().map(|assertion| assertion.judge(&findings)).collect();
