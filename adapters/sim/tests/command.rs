@@ -254,6 +254,38 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     }
 }
 
+/// Without a timeout a stall of half an hour is no failure: each call was answered, in the end.
+#[test]
+fn a_policy_without_a_bound_is_warned_of_wherever_it_is_simulated() {
+    let late = "warning: no timeout: every answer counts as good, however late\n";
+    let scenario = file("endless-scenario.toml", SMALL);
+    let empty = file("empty.toml", "");
+    let json = file("empty.json", "{\"methodConfig\": []}");
+    for policy in [&empty, &json] {
+        let more = ["--scenario", &scenario, "--seeds", "1"];
+        let (text, _) = evenkeel(&[&["check", policy][..], &more[..]].concat(), 0);
+        assert!(text.contains(&format!("\n  {late}")) && !text.contains("no warnings"), "{text}");
+        evenkeel(&[&["check", policy, "--deny-warnings"][..], &more[..]].concat(), 1);
+        let (text, _) = evenkeel(&["simulate", &scenario, "--quick", "--policy", policy], 0);
+        assert!(text.contains(&format!("\n{late}")), "{text}");
+    }
+    let (text, _) = evenkeel(&["compare", "--scenario", &scenario, "kit", &empty, "--quick"], 0);
+    assert!(text.contains(&format!("\nempty: {late}")) && !text.contains("kit: w"), "{text}");
+    for bounded in ["default = \"none\"\nattempt_timeout = \"1s\"", "default = \"1s\""] {
+        let bounded = file("bounded.toml", &format!("[timeout]\n{bounded}\n"));
+        let (text, _) = evenkeel(&["simulate", &scenario, "--quick", "--policy", &bounded], 0);
+        assert!(!text.contains("no timeout"), "{text}");
+    }
+    let at_once = "[retry]\nmax_attempts = 65535\ninitial_backoff = \"0s\"\nmax_backoff = \"0s\"\n";
+    let at_once = file("at-once.toml", at_once);
+    let cut = file("at-once-scenario.toml", &format!("max_events = 1000\n{SMALL}"));
+    let (text, _) = evenkeel(&["check", &at_once, "--scenario", &cut, "--seeds", "1"], 0);
+    let words = "no backoff: a call that fails at once makes all its 65535 attempts at once\n";
+    assert!(text.contains(late) && text.contains(words), "{text}");
+    assert!(text.contains("\n  1 layer: 65535\n  2 layers: 4.3 × 10^9\n"), "{text}");
+    assert!(text.contains("\n  4 layers: 1.8 × 10^19\n"), "{text}");
+}
+
 #[test]
 fn a_report_holds_the_policy_it_is_about() {
     let policy = file("kept.toml", "# kept <for ever>\n[retry]\nmax_attempts = 2\n");

@@ -7,7 +7,7 @@ use evenkeel_sim::{Axes, Report, ScenarioFile, cut, style, verdict};
 
 use crate::input;
 use crate::out::tell;
-use crate::simulate::{Simulated, print_warning, title, write};
+use crate::simulate::{Simulated, print_warnings, title, write};
 
 /// Runs two scenarios, or with --scenario one under two policies, with the same seeds.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     }
     print(&reports);
     for (name, side) in &sides {
-        print_warning(&format!("{name}: "), &side.file);
+        print_warnings(&format!("{name}: "), &side.file);
     }
     let names = sides.each_ref().map(|(name, _)| name.as_str());
     tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch)));

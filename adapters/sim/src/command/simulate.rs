@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let name = format!("{}: {}", title(&args.scenario), simulated.file.policy.name);
     let report = simulated.report(&name, &mut Axes::default());
     print(&report);
-    print_warning("", &simulated.file);
+    print_warnings("", &simulated.file);
     if let Some(path) = &args.html {
         write(path, &report.to_html())?;
         tell!("\n{} has the pictures.", path.display());
@@ -188,9 +188,9 @@ fn print(report: &Report) {
     tell!("\n{}", report.provenance);
 }
 
-/// Says, if so, that nothing that is simulated may be repeated.
-pub(crate) fn print_warning(before: &str, file: &ScenarioFile) {
-    if let Some(warning) = file.policy.method.warning() {
+/// Says what makes all numbers of what was simulated look other than they are.
+pub(crate) fn print_warnings(before: &str, file: &ScenarioFile) {
+    for warning in file.policy.simulated_warnings() {
         tell!("{before}warning: {warning}");
     }
 }

@@ -1,5 +1,6 @@
 //! This file knows how scenarios and policies are read from files.
 
+mod endless;
 mod method;
 mod misread;
 mod nearest;
