@@ -44,6 +44,21 @@ fn absurd_scenarios_are_refused_in_words() {
         ("negative.toml", "[fault]\nlength = \"-3s\"", "is not a span"),
         ("endless.toml", "end = \"9000h\"", "at most 30 days"),
         ("never.toml", "end = \"0s\"", "longer than zero"),
+        (
+            "early.toml",
+            "end = \"20s\"",
+            "line 1: end: must be at least 11 s after the fault, which ends at 60 s",
+        ),
+        (
+            "soon.toml",
+            "end = \"40.4s\"\n[fault]\nlength = \"500ms\"",
+            "line 1: end: must be at least 11 s after the fault, which ends at 30.5 s",
+        ),
+        (
+            "none.toml",
+            "end = \"70.9s\"\n[fault]\nkind = \"none\"",
+            "which for no fault, too, end at 60 s",
+        ),
         ("unit.toml", "[server]\nservice = 10", "a span of time with its unit"),
         (
             "unknown.toml",
@@ -75,6 +90,19 @@ fn absurd_scenarios_are_refused_in_words() {
         let message = refusal(name, text);
         assert!(message.contains(words), "{text}: {message}");
     }
+}
+
+/// The shortest run there may be is long enough for the best there is.
+#[test]
+fn a_recovery_can_be_seen_in_the_shortest_run() {
+    let text = "end = \"5.5s\"\nseeds = 1\n[fleet]\nclients = 1\nrate = 50.0\n[server]\nworkers = 1\n\
+                [fault]\nkind = \"fail-fast\"\nstart = \"1s\"\nlength = \"500ms\"\n";
+    refusal("shorter.toml", text);
+    let file = Temporary::new("shortest.toml", text.replace("5.5s", "12.5s").as_bytes());
+    let output =
+        evenkeel(&["simulate", file.0.to_str().unwrap(), "--policy", "no-retry", "--quick"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("the calls are good as soon as the server is."), "{text}");
 }
 
 #[test]

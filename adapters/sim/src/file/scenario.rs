@@ -182,6 +182,7 @@ impl Raw {
         scenario.end = self.end.map_or(after, |span| span.0);
         scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
         scenario.check()?;
+        check_end(&scenario)?;
         if scenario.max_events == 0 {
             return Err(Unfit::new("max_events", "must be above zero: nothing would be simulated"));
         }
@@ -190,6 +191,25 @@ impl Raw {
             _ => Ok(scenario),
         }
     }
+}
+
+/// Refuses a run in which no recovery could be seen: it would count as none.
+fn check_end(scenario: &Scenario) -> Result<(), Unfit> {
+    let over = scenario.fault_end();
+    // Ten seconds, and one in which their calls end.
+    if scenario.end >= over.plus(Micros::from_millis(11_000)) {
+        return Ok(());
+    }
+    let fault = match scenario.fault.kind {
+        FaultKind::None => "fault.start and fault.length, which for no fault, too, end",
+        _ => "the fault, which ends",
+    };
+    let why = format!(
+        "must be at least 11 s after {fault} at {} s: calls are good again when they are for ten \
+         seconds in a row",
+        over.as_micros() as f64 / 1e6
+    );
+    Err(Unfit::new("end", why))
 }
 
 impl RawFleet {
