@@ -64,7 +64,9 @@ pub use channel::{batch_makespan, saturated_throughput};
 pub use contest::{Contest, contest, original_waits};
 pub use figures::{Axes, Figure, figures, figures_on, map_figure, style};
 #[cfg(feature = "command")]
-pub use file::{Method, Named, ScenarioFile, advice, nearest, parse_span, read, read_policy};
+pub use file::{
+    Method, Named, ScenarioFile, advice, counted, nearest, parse_span, read, read_policy,
+};
 pub use map::{Map, safe_load};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};

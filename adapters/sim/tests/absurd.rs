@@ -37,7 +37,20 @@ fn refusal(name: &str, text: &str) -> String {
 fn absurd_scenarios_are_refused_in_words() {
     for (name, text, words) in [
         ("zero.toml", "[server]\nworkers = 0", "server.workers: must be from 1"),
-        ("million.toml", "[fleet]\nrate = 1e6\n", "lower the rate or shorten the run"),
+        (
+            "million.toml",
+            "[fleet]\nclients = 1\nrate = 1e6\n",
+            "line 3: fleet.rate: 3.9 × 10^8 calls are more than the 20 million calls a run may have; lower the rate or shorten the run",
+        ),
+        ("most.toml", "[fleet]\nrate = 1e308\n", "line 2: fleet.rate: countless calls are more"),
+        (
+            "busy.toml",
+            "[fleet]\nthink = \"0s\"\n[server]\nservice = \"1us\"",
+            "line 2: fleet.think: 3.9",
+        ),
+        ("long.toml", "seeds = 1\nend = \"20h\"", "line 2: end: 5.0 × 10^7 calls are more"),
+        ("late.toml", "[fault]\n\nstart = \"20h\"", "line 3: fault.start: 5.1 × 10^7 calls are"),
+        ("lasting.toml", "[fault]\nlength = \"20h\"", "line 2: fault.length: 5.1 × 10^7 calls"),
         ("rate.toml", "[fleet]\nrate = -1.0\n", "above zero"),
         ("nan.toml", "[fleet]\nrate = nan\n", "above zero"),
         ("infinite.toml", "[fleet]\nrate = inf\n", "above zero"),
@@ -85,7 +98,7 @@ fn absurd_scenarios_are_refused_in_words() {
         ("start.toml", "[fault]\nstart = \"900h\"", "must begin and end within 30 days"),
         ("length.toml", "[fault]\nlength = \"900h\"", "must begin and end within 30 days"),
         ("setup.toml", "[fault]\nkind = \"restart\"\nsetup = \"900h\"", "at most 30 days"),
-        ("think.toml", "[fleet]\nthink = \"900h\"", "above zero"),
+        ("think.toml", "[fleet]\nthink = \"900h\"", "line 2: fleet.think: must be at most 30 days"),
     ] {
         let message = refusal(name, text);
         assert!(message.contains(words), "{text}: {message}");

@@ -43,6 +43,25 @@ fn what_does_not_hold_is_said_and_fails() {
     }
 }
 
+/// A worker that serves a million a second is too fast for the small fleets of other loads.
+#[test]
+fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
+    let why = "its runs would have too many calls or events";
+    let scenario = path("fast.toml");
+    std::fs::write(&scenario, SMALL.replace("workers = 1", "service = \"0s\"")).unwrap();
+    let svg = path("fast");
+    let (text, _) = evenkeel(&["simulate", &scenario, "--svg", &svg], 0);
+    for what in ["The map leaves out 10 % load and more", "The safe load is not looked for"] {
+        assert!(text.contains(&format!("{what}: {why}.")), "{text}");
+    }
+    assert!(!text.contains("Safe load for") && !Path::new(&svg).join("map.svg").exists(), "{text}");
+    let all = ["check", "no-retry", "--scenario", &scenario, "--seeds", "1", "--assert"];
+    evenkeel(&[&all[..], &["never == 0"]].concat(), 0);
+    let (text, _) = evenkeel(&[&all[..], &["safe.load >= 0"]].concat(), 1);
+    assert!(text.contains(&format!("  The safe load is not looked for: {why}.\n")), "{text}");
+    assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
+}
+
 /// Whatever is asserted: what is simulated of a run that was cut says nothing.
 #[test]
 fn no_assertion_about_a_run_that_was_cut_holds() {

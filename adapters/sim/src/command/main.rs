@@ -6,6 +6,7 @@
 mod check;
 mod clock;
 mod compare;
+mod elsewhere;
 mod explain;
 mod input;
 mod out;

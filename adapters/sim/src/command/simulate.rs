@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, cut, facts,
-    figures_on, map_figure, run as simulate, safe_load,
+    Axes, Batch, Figure, Report, Run, ScenarioFile, Summary, conclusion, cut, facts, figures_on,
+    map_figure, run as simulate,
 };
 
 use crate::clock::Stopwatch;
+use crate::elsewhere::Elsewhere;
 use crate::out::{self, tell};
 use crate::progress::Progress;
 use crate::{input, parallel};
@@ -46,8 +47,7 @@ pub(crate) struct Simulated {
     pub(crate) file: ScenarioFile,
     pub(crate) runs: Vec<Run>,
     pub(crate) batch: Batch,
-    pub(crate) safe_load: Option<f64>,
-    pub(crate) map: Option<Map>,
+    elsewhere: Elsewhere,
 }
 
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
@@ -93,28 +93,11 @@ impl Simulated {
             runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
         let batch =
             Batch { runs: runs.iter().map(|run| Summary::of(run, &file.scenario)).collect() };
-        let mut simulated = Self { file, runs, batch, safe_load: None, map: None };
-        if with_map {
-            simulated.run_map()?;
-        }
-        Ok(simulated)
-    }
-
-    fn run_map(&mut self) -> Result<(), String> {
-        let (scenario, policy) = (&self.file.scenario, &self.file.policy.policy);
-        let mut map = Map::new();
-        let cells: Vec<usize> = (0..map.cells.len()).collect();
-        let progress = Progress::new("cells of the recovery map", cells.len());
-        let look = |index: &usize| map.look(*index, scenario, policy, self.file.seed);
-        let looked = parallel::each(&cells, look, || progress.step());
-        drop(progress);
-        map.cells =
-            looked.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
-        self.map = Some(map);
-        let load =
-            safe_load(scenario, policy, self.file.seed).map_err(|unfit| unfit.to_string())?;
-        self.safe_load = Some(load);
-        Ok(())
+        let elsewhere = match with_map {
+            true => Elsewhere::look(&file.scenario, &file.policy.policy, file.seed)?,
+            false => Elsewhere::default(),
+        };
+        Ok(Self { file, runs, batch, elsewhere })
     }
 
     pub(crate) fn report(&self, name: &str, axes: &mut Axes) -> Report {
@@ -123,23 +106,25 @@ impl Simulated {
         if let Some(first) = self.runs.first() {
             pictures = figures_on(axes, scenario, &policy.policy, first);
         }
-        if let Some(map) = &self.map {
+        let Elsewhere { map, safe_load, left_out } = &self.elsewhere;
+        if let Some(map) = map {
             pictures.push(map_figure(scenario, &policy.policy, map));
         }
-        let conclusion = conclusion(scenario, &self.batch, self.safe_load);
+        let conclusion = conclusion(scenario, &self.batch, *safe_load);
         Report {
             name: name.into(),
             conclusion: match cut(scenario, &self.batch) {
                 Some(cut) => format!("{cut} {conclusion}"),
                 None => conclusion,
             },
-            facts: facts(scenario, &self.batch, self.safe_load),
+            facts: facts(scenario, &self.batch, *safe_load),
             figures: pictures,
             calls: policy.method.to_string(),
             source: source.clone(),
             policy: policy.source.clone(),
             provenance: format!(
-                "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.",
+                "{}evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.",
+                left_out.iter().map(|what| format!("{what} ")).collect::<String>(),
                 env!("CARGO_PKG_VERSION")
             ),
         }

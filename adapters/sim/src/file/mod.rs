@@ -1,5 +1,6 @@
 //! This file knows how scenarios and policies are read from files.
 
+mod count;
 mod endless;
 mod method;
 mod misread;
@@ -10,6 +11,7 @@ mod scenario;
 mod size;
 mod span;
 
+pub use count::counted;
 pub use method::Method;
 pub use nearest::{advice, nearest};
 pub use policy::{Named, read_policy};

@@ -5,7 +5,8 @@ use std::path::Path;
 use evenkeel_core::Micros;
 use serde::Deserialize;
 
-use super::{Named, Span, misread, place, read, read_policy};
+use super::{Named, Span, counted, misread, place, read, read_policy};
+use crate::scenario::{MOST_CALLS, TOO_MANY};
 use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario, Unfit};
 
 /// A scenario as it stands in a file.
@@ -181,7 +182,7 @@ impl Raw {
         let after = scenario.fault_end().plus(Micros::from_millis(330_000));
         scenario.end = self.end.map_or(after, |span| span.0);
         scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
-        scenario.check()?;
+        scenario.check().map_err(|unfit| self.in_its_own_keys(unfit, &scenario))?;
         check_end(&scenario)?;
         if scenario.max_events == 0 {
             return Err(Unfit::new("max_events", "must be above zero: nothing would be simulated"));
@@ -190,6 +191,23 @@ impl Raw {
             Some(0 | 1_001..) => Err(Unfit::new("seeds", "must be from 1 to 1000")),
             _ => Ok(scenario),
         }
+    }
+
+    /// A run may be too large because of several keys: it is said of one that the file has.
+    fn in_its_own_keys(&self, unfit: Unfit, scenario: &Scenario) -> Unfit {
+        let calls = scenario.calls();
+        if unfit.field() != "fleet.rate" || !scenario.offered().is_finite() || calls <= MOST_CALLS {
+            return unfit;
+        }
+        let keys = [
+            ("fleet.rate", self.fleet.rate.is_some()),
+            ("fleet.think", self.fleet.think.is_some()),
+            ("end", self.end.is_some()),
+            ("fault.length", self.fault.length.is_some()),
+            ("fault.start", self.fault.start.is_some()),
+        ];
+        let key = keys.iter().find(|(_, is_there)| *is_there).map_or(unfit.field(), |key| key.0);
+        Unfit::new(key, format!("{} calls are {TOO_MANY}", counted(calls)))
     }
 }
 
@@ -223,6 +241,9 @@ impl RawFleet {
                 let why = "belongs to closed arrivals, and fleet.rate to open ones; one of the \
                            two must go";
                 return Err(Unfit::new("fleet.think", why));
+            }
+            (None, Some(think)) if think.0 > Micros::from_millis(30 * 86_400_000) => {
+                return Err(Unfit::new("fleet.think", "must be at most 30 days"));
             }
             (None, Some(think)) => Arrivals::Closed { think: think.0 },
             (Some(per_second), None) => Arrivals::Open { per_second },

@@ -93,6 +93,6 @@ impl Scenario {
 const LONGEST: u64 = 30 * 86_400 * 1_000_000;
 const MOST_CLIENTS: u32 = 5_000_000;
 const MOST_WORKERS: u32 = 1_000_000;
-const MOST_CALLS: f64 = 2e7;
-const TOO_MANY: &str = "makes more than the 20 million calls a run may have; lower the rate or shorten \
+pub(crate) const MOST_CALLS: f64 = 2e7;
+pub(crate) const TOO_MANY: &str = "more than the 20 million calls a run may have; lower the rate or shorten \
                         the run: results depend on load over capacity, not on either alone";

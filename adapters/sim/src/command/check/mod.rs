@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use evenkeel_core::Micros;
 use evenkeel_sim::{
     Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, cut,
-    run as simulate, safe_load,
+    run as simulate,
 };
 
 use crate::out::tell;
 use crate::progress::Progress;
 use crate::simulate::write;
-use crate::{input, parallel};
+use crate::{elsewhere, input, parallel};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -51,7 +51,8 @@ pub(crate) struct Args {
 /// What was found out about a policy.
 pub(crate) struct Findings {
     batch: Batch,
-    safe_load: f64,
+    /// `None` where its runs would be too large.
+    safe_load: Option<f64>,
     worst: worst::Worst,
 }
 
@@ -106,16 +107,19 @@ fn find(
     let runs = parallel::each(&seeds, one, || progress.step());
     drop(progress);
     let runs = runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
-    let safe_load = safe_load(scenario, &named.policy, 11).map_err(|unfit| unfit.to_string())?;
+    let safe_load = elsewhere::safe(scenario, &named.policy, 11)?;
     Ok(Findings { batch: Batch { runs }, safe_load, worst })
 }
 
 impl Findings {
     fn print(&self, scenario: &Scenario) {
         tell!("In the outage, and what --assert calls it:");
-        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, Some(self.safe_load)) {
+        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, self.safe_load) {
             let line = format!("  {row:<34} {value:>8}  {}", assertion::name_of(row));
             tell!("{}", line.trim_end());
+        }
+        if self.safe_load.is_none() {
+            tell!("  The safe load is not looked for: {}.", elsewhere::TOO_MANY);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! This file knows the worst that one call can come to: by arithmetic, without a simulation.
 
 use evenkeel_core::{Code, Growth, Micros, Random};
-use evenkeel_sim::{Budget, Guard, Policy};
+use evenkeel_sim::{Budget, Guard, Policy, counted};
 
 use crate::out::tell;
 
@@ -51,7 +51,7 @@ impl Worst {
         for layers in 1..=4 {
             product *= attempts;
             let word = if layers == 1 { "layer" } else { "layers" };
-            tell!("  {layers} {word}: {}", readable(product));
+            tell!("  {layers} {word}: {}", counted(product));
         }
         tell!("  (bounded by the attempts alone{})", until(policy));
         let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
@@ -64,15 +64,6 @@ impl Worst {
             );
         }
     }
-}
-
-/// A count as a person reads it: exact while it is short.
-fn readable(count: f64) -> String {
-    if count < 1e6 {
-        return count.to_string();
-    }
-    let power = count.log10().floor();
-    format!("{:.1} × 10^{power}", count / 10f64.powf(power))
 }
 
 /// What bounds the attempts of a backend that stays dead, in time.
