@@ -10,6 +10,7 @@ mod policy;
 mod scenario;
 mod size;
 mod span;
+mod takes;
 
 pub use count::counted;
 pub use method::Method;
