@@ -12,9 +12,8 @@ pub(super) fn warnings(policy: &Policy) -> Vec<String> {
     if call.attempt_timeout().shorter(call.timeout()) >= Micros::SETTING_END {
         warnings.push("no timeout: every answer counts as good, however late".into());
     }
-    let (attempts, waits) = (policy.attempts(), !call.retry().backoff().max().is_zero());
-    let is_hedged = call.hedge_after() < Micros::SETTING_END;
-    if attempts > MANY && !waits && !is_hedged {
+    let (attempts, waits) = (policy.possible_attempts(), !call.retry().backoff().max().is_zero());
+    if attempts > MANY && !waits {
         warnings.push(format!(
             "no backoff: a call that fails at once makes all its {attempts} attempts at once"
         ));

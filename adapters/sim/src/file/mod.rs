@@ -1,5 +1,6 @@
 //! This file knows how scenarios and policies are read from files.
 
+mod attempts;
 mod count;
 mod endless;
 mod method;

@@ -23,7 +23,7 @@ impl Random for Highest {
 
 impl Worst {
     pub(crate) fn of(policy: &Policy) -> Self {
-        let attempts = policy.attempts();
+        let attempts = policy.possible_attempts();
         let (limit, whole) = (policy.call.attempt_timeout(), policy.call.timeout());
         let mut growth = Growth::START;
         let backoff = policy.call.retry().backoff();
