@@ -63,6 +63,31 @@ fn a_policy_is_not_a_scenario_and_the_other_way_round() {
     }
 }
 
+/// Before it runs anything, and so before it prints anything.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_at_once() {
+    let scenario = file("unwritten.toml", SMALL);
+    let (nowhere, under) = ("/no/such/folder/x", format!("{scenario}/x"));
+    for path in [nowhere, &under, env!("CARGO_TARGET_TMPDIR")] {
+        for arguments in [
+            &["simulate", &scenario, "--html", path][..],
+            &["compare", &scenario, &scenario, "--html", path],
+            &["check", "steady", "--scenario", &scenario, "--junit", path],
+        ] {
+            let (text, errors) = evenkeel(arguments, 2);
+            assert!(
+                text.is_empty() && errors.starts_with(&format!("evenkeel: {path}: ")),
+                "{errors}"
+            );
+        }
+    }
+    let (text, errors) = evenkeel(&["simulate", &scenario, "--svg", &under], 2);
+    assert!(text.is_empty() && errors.starts_with(&format!("evenkeel: {under}: ")), "{errors}");
+    let (_, errors) = evenkeel(&["simulate", &scenario, "--quick"], 0);
+    let last = errors.lines().last().unwrap();
+    assert!(last.starts_with("took ") && last.ends_with(" s"), "{errors}");
+}
+
 #[test]
 fn two_policies_are_compared_in_one_scenario() {
     let scenario = file("one.toml", SMALL);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{Axes, Report, ScenarioFile, cut, style, verdict};
 
-use crate::input;
 use crate::out::tell;
-use crate::simulate::{Simulated, print_warnings, title, write};
+use crate::simulate::{Simulated, print_warnings, title};
+use crate::{input, keep};
 
 /// Runs two scenarios, or with --scenario one under two policies, with the same seeds.
 #[derive(Debug, clap::Args)]
@@ -33,6 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let (first, mut second) = (args.side(&args.first)?, args.side(&args.second)?);
     (second.1.seed, second.1.seeds) = (first.1.seed, first.1.seeds);
+    keep::file(args.html.as_deref())?;
     let sides = [simulated(first, args.quick)?, simulated(second, args.quick)?];
     let reports = on_the_same_axes(&sides);
     for (name, side) in &sides {
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let names = sides.each_ref().map(|(name, _)| name.as_str());
     tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch)));
     if let Some(path) = &args.html {
-        write(path, &page(&reports))?;
+        keep::write(path, &page(&reports))?;
         tell!("\n{} has the pictures.", path.display());
     }
     Ok(true)

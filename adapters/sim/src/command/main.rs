@@ -9,6 +9,7 @@ mod compare;
 mod elsewhere;
 mod explain;
 mod input;
+mod keep;
 mod out;
 mod parallel;
 mod presets;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Figure, Report, Run, ScenarioFile, Summary, conclusion, cut, facts, figures_on,
+    Axes, Batch, Report, Run, ScenarioFile, Summary, conclusion, cut, facts, figures_on,
     map_figure, run as simulate,
 };
 
@@ -11,7 +11,7 @@ use crate::clock::Stopwatch;
 use crate::elsewhere::Elsewhere;
 use crate::out::{self, tell};
 use crate::progress::Progress;
-use crate::{input, parallel};
+use crate::{input, keep, parallel};
 
 /// Runs a scenario and says what becomes of it.
 #[derive(Debug, clap::Args)]
@@ -59,6 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         file.use_method(method)?;
     }
     file.seeds = args.seeds.unwrap_or(file.seeds);
+    keep::file(args.html.as_deref())?;
+    keep::folder(args.svg.as_deref())?;
     let watch = Stopwatch::start();
     let simulated = Simulated::new(file, !args.quick && !args.csv)?;
     if args.csv {
@@ -73,13 +75,13 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     print(&report);
     print_warnings("", &simulated.file);
     if let Some(path) = &args.html {
-        write(path, &report.to_html())?;
+        keep::write(path, &report.to_html())?;
         tell!("\n{} has the pictures.", path.display());
     }
     if let Some(folder) = &args.svg {
-        write_svg(folder, &report.figures)?;
+        keep::write_svg(folder, &report.figures)?;
     }
-    out::aside(format_args!("{:.1} s", watch.wall().as_secs_f64()));
+    out::aside(format_args!("took {:.1} s", watch.wall().as_secs_f64()));
     Ok(true)
 }
 
@@ -182,16 +184,4 @@ pub(crate) fn print_warnings(before: &str, file: &ScenarioFile) {
 
 pub(crate) fn title(path: &Path) -> String {
     path.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
-}
-
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-pub(crate) fn write_svg(folder: &Path, figures: &[Figure]) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    for figure in figures {
-        write(&folder.join(format!("{}.svg", figure.id)), &figure.standalone())?;
-    }
-    Ok(())
 }

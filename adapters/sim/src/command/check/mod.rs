@@ -14,8 +14,7 @@ use evenkeel_sim::{
 
 use crate::out::tell;
 use crate::progress::Progress;
-use crate::simulate::write;
-use crate::{elsewhere, input, parallel};
+use crate::{elsewhere, input, keep, parallel};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -65,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let mut named = input::policy(&args.policy, method)?;
     let scenario =
         file.as_ref().map_or(Scenario::outage(FaultKind::Stall), |file| file.scenario.clone());
+    keep::file(args.junit.as_deref())?;
     tell!("{}: {}", named.name, named.method);
     for warning in &named.warnings {
         tell!("  warning: {warning}");
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         tell!("  {sign} {}: {}", verdict.text, verdict.got);
     }
     if let Some(path) = &args.junit {
-        write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
+        keep::write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
     }
     let warned = args.deny_warnings && !named.warnings.is_empty();
     Ok(!warned && verdicts.iter().all(|verdict| verdict.passes))
