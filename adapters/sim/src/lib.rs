@@ -73,7 +73,7 @@ pub use record::{Run, Second};
 #[cfg(feature = "rehearse")]
 pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
 pub use report::{CAVEATS, Report, conclusion, cut, ending, facts, verdict};
-pub use runs::{batch, recovery_time, run};
+pub use runs::{batch, recovery_time, run, run_telling};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
 pub use storm::{Storm, StormReport};
 pub use summary::{Batch, Summary};

@@ -37,7 +37,7 @@ impl Elsewhere {
             return Ok(());
         }
         let cells: Vec<usize> = (0..map.cells.len()).collect();
-        let progress = Progress::new("cells of the recovery map", cells.len());
+        let progress = Progress::new("the recovery map", cells.len() as u64);
         let look = |index: &usize| map.look(*index, scenario, policy, seed);
         let looked = parallel::each(&cells, look, || progress.step());
         drop(progress);
@@ -53,6 +53,7 @@ pub(crate) fn safe(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Op
     if !Map::can_run(scenario, 1.0, scenario.fault.length) {
         return Ok(None);
     }
+    let _progress = Progress::new("the safe load", 1);
     safe_load(scenario, policy, seed).map(Some).map_err(|unfit| unfit.to_string())
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Report, Run, ScenarioFile, Summary, conclusion, cut, facts, figures_on,
-    map_figure, run as simulate,
+    Axes, Batch, Policy, Report, Run, Scenario, ScenarioFile, Summary, conclusion, cut, facts,
+    figures_on, map_figure, run_telling,
 };
 
 use crate::clock::Stopwatch;
@@ -87,12 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
 
 impl Simulated {
     pub(crate) fn new(file: ScenarioFile, with_map: bool) -> Result<Self, String> {
-        let progress = Progress::new("runs", file.seeds as usize);
-        let one = |seed: &u64| simulate(&file.scenario, &file.policy.policy, *seed);
-        let runs = parallel::each(&file.seeds(), one, || progress.step());
-        drop(progress);
-        let runs: Vec<Run> =
-            runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+        let runs = run_all(&file.scenario, &file.policy.policy, &file.seeds(), |run| run)?;
         let batch =
             Batch { runs: runs.iter().map(|run| Summary::of(run, &file.scenario)).collect() };
         let elsewhere = match with_map {
@@ -161,6 +156,20 @@ impl Simulated {
             }
         }
     }
+}
+
+/// What is kept of one run for each seed. A person is told how far they are.
+pub(crate) fn run_all<T: Send>(
+    scenario: &Scenario,
+    policy: &Policy,
+    seeds: &[u64],
+    of: impl Fn(Run) -> T + Sync,
+) -> Result<Vec<T>, String> {
+    let seconds = scenario.end.as_micros() / 1_000_000;
+    let progress = Progress::new(format!("{} runs", seeds.len()), seconds * seeds.len() as u64);
+    let one = |seed: &u64| run_telling(scenario, policy, *seed, || progress.step()).map(&of);
+    let runs = parallel::each(seeds, one, || {});
+    runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())
 }
 
 fn print(report: &Report) {

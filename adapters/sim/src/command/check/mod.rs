@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use evenkeel_core::Micros;
 use evenkeel_sim::{
     Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, cut,
-    run as simulate,
 };
 
 use crate::out::tell;
 use crate::progress::Progress;
+use crate::simulate::run_all;
 use crate::{elsewhere, input, keep, parallel};
 use assertion::Assertion;
 
@@ -100,13 +100,7 @@ fn find(
     worst: worst::Worst,
 ) -> Result<Findings, String> {
     let seeds: Vec<u64> = (0..u64::from(seeds)).map(|index| 11 + 11 * index).collect();
-    let progress = Progress::new("runs", seeds.len());
-    let one = |seed: &u64| {
-        simulate(scenario, &named.policy, *seed).map(|run| Summary::of(&run, scenario))
-    };
-    let runs = parallel::each(&seeds, one, || progress.step());
-    drop(progress);
-    let runs = runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+    let runs = run_all(scenario, &named.policy, &seeds, |run| Summary::of(&run, scenario))?;
     let safe_load = elsewhere::safe(scenario, &named.policy, 11)?;
     Ok(Findings { batch: Batch { runs }, safe_load, worst })
 }
@@ -140,7 +134,9 @@ fn print_fleet(policy: &Policy) -> Result<(), String> {
     };
     tell!("A stall of 30 s, 700 calls/s from more clients, each with {has} of its own:");
     let sizes = [10, 100, 1_000, 10_000];
-    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || {});
+    let progress = Progress::new("4 sizes of the fleet", 4);
+    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || progress.step());
+    drop(progress);
     for (clients, time) in sizes.iter().zip(times) {
         let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
         tell!("  {clients:>6} clients: recovered after {time}");
