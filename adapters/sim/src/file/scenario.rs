@@ -206,7 +206,8 @@ impl Raw {
             ("fault.length", self.fault.length.is_some()),
             ("fault.start", self.fault.start.is_some()),
         ];
-        let key = keys.iter().find(|(_, is_there)| *is_there).map_or(unfit.field(), |key| key.0);
+        let key = keys.iter().find(|(_, is_there)| *is_there);
+        let key = key.map_or("fleet.rate", |(name, _)| name);
         Unfit::new(key, format!("{} calls are {TOO_MANY}", counted(calls)))
     }
 }
