@@ -174,9 +174,15 @@ impl From<Micros> for Duration {
     }
 }
 
-/// Seconds with two decimals, the precision a person reads in an error.
+/// Seconds with two decimals, the precision a person reads in an error; what would have none is in
+/// milliseconds, or below one of them in microseconds.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1..1_000 => return write!(f, "{}us", self.0),
+            1_000..10_000 => return write!(f, "{}.{}ms", self.0 / 1_000, self.0 % 1_000 / 100),
+            _ => {}
+        }
         let seconds = self.0 / 1_000_000;
         let hundredths = self.0 % 1_000_000 / 10_000;
         write!(f, "{seconds}.{hundredths:02}s")
