@@ -8,6 +8,7 @@ mod misread;
 mod nearest;
 mod place;
 mod policy;
+mod raw;
 mod scenario;
 mod size;
 mod span;
