@@ -114,6 +114,36 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
     }
 }
 
+/// The section of a preset that the core does not ship.
+#[test]
+fn a_model_that_is_none_is_refused_in_words() {
+    for (text, told) in [
+        ("budget = \"awss\"", "budget = \"awss\": there is no such word; did you mean aws?"),
+        ("capacity = 3", "budget is missing"),
+        ("budget = 3", "a key must be a word in quotes, and is 3\n"),
+        ("budget = \"aws\"\ncapacity = 1", "cost is missing"),
+        (
+            "budget = \"mongodb\"\nratio = 0.1\ncapacitty = 1",
+            "\"capacitty\": there is no such key; did you",
+        ),
+        (
+            "budget = \"mongodb\"\nratio = 0.1\ncapacity = 1.5",
+            "a key must be a whole number from 0 to 4294967295, and is 1.5\n",
+        ),
+        (
+            "budget = \"mongodb\"\ncapacity = 1\nratio = \"few\"",
+            "a key must be a number, and is \"few\"\n",
+        ),
+    ] {
+        let policy = file("model.toml", &format!("[model]\n{text}\n"));
+        let (_, errors) = evenkeel(&["check", &policy], 2);
+        assert!(errors.starts_with(&format!("evenkeel: {policy}: [model]: {told}")), "{errors}");
+    }
+    let deep = file("deep.json", &format!("{}{}", "[".repeat(200), "]".repeat(200)));
+    let (_, errors) = evenkeel(&["check", &deep], 2);
+    assert_eq!(errors, format!("evenkeel: {deep}: nested too deeply\n"));
+}
+
 /// All of them, each in the line where it stands, as a policy's are.
 #[test]
 fn all_that_does_not_fit_a_scenario_is_told_at_once() {

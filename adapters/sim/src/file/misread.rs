@@ -68,17 +68,11 @@ fn of(source: &str, error: &Error) -> (usize, String) {
 /// What is said behind the name of a key. serde tells what it wanted as text alone, in words for who
 /// writes a reader: only the names of keys and words are taken from it, and messages of ours.
 fn rule(key: &Key, message: &str) -> String {
-    let (given, known) = message.rsplit_once(", expected ").unwrap_or((message, ""));
-    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-    let quoted = |text: &str| text.strip_prefix('`')?.strip_suffix('`').map(str::to_owned);
-    if let Some(name) = given.strip_prefix("unknown field ").and_then(quoted) {
-        return format!(": there is no such key; {}", advice(&name, &known));
+    if let Some((_, advice)) = unknown(message, "field") {
+        return format!(": there is no such key; {advice}");
     }
-    if let Some(word) = given.strip_prefix("unknown variant ").and_then(quoted)
-        && !key.is_table
-    {
-        let advice = advice(&word, &known);
-        return format!(" = {:?}: there is no such word; {advice}", shortened(&word));
+    if let Some((word, advice)) = unknown(message, "variant").filter(|_| !key.is_table) {
+        return format!(" = {word:?}: there is no such word; {advice}");
     }
     match takes::of(&key.name) {
         // Ours quote what they are about, and begin so.
@@ -87,6 +81,41 @@ fn rule(key: &Key, message: &str) -> String {
         }
         _ => format!(": {message}"),
     }
+}
+
+/// The name or word that there is none of, and what there is instead.
+fn unknown(message: &str, what: &str) -> Option<(String, String)> {
+    let (given, known) = message.rsplit_once(", expected ")?;
+    let given = given.strip_prefix("unknown ")?.strip_prefix(what)?.strip_prefix(" `")?;
+    let name = given.strip_suffix('`')?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    Some((shortened(name), advice(name, &known)))
+}
+
+/// What is wrong with a section `[model]`, of which the reader tells neither line nor key.
+pub(super) fn model(message: &str) -> String {
+    if let Some((key, advice)) = unknown(message, "field") {
+        return format!("[model]: {key:?}: there is no such key; {advice}");
+    }
+    if let Some((word, advice)) = unknown(message, "variant") {
+        return format!("[model]: budget = {word:?}: there is no such word; {advice}");
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("[model]: {} is missing", key.replace('`', ""));
+    }
+    let wrong = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((given, wanted)) = wrong else { return format!("[model]: {message}") };
+    let wanted = match wanted {
+        "u32" => "a whole number from 0 to 4294967295",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "variant identifier" => "a word in quotes",
+        same => same,
+    };
+    let value =
+        given.find(['`', '"']).and_then(|at| given.get(at..)).unwrap_or("a section or a list");
+    let value = shortened(&value.replace('`', ""));
+    format!("[model]: a key must be {wanted}, and is {value}")
 }
 
 /// What the reader says of a text that is no TOML, as far as a person can use it.

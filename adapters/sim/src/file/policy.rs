@@ -9,7 +9,7 @@ use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsE
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, advice, endless, read};
+use super::{Span, advice, endless, misread, read};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -107,7 +107,7 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     {
         let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
         let model: Result<Model, toml::de::Error> = model.try_into();
-        let model = model.map_err(|error| vec![format!("[model]: {}", error.message())])?;
+        let model = model.map_err(|error| vec![misread::model(error.message())])?;
         let settings = Settings::from_toml(&rest).map_err(|error| lines(&error))?;
         let mut named = of_settings(&settings, method)?;
         named.policy.budget = model.budget();
