@@ -10,6 +10,7 @@ mod refusals;
 mod sources;
 mod statuses;
 mod stops;
+mod tell;
 
 use core::fmt::Write;
 use std::collections::BTreeSet;
