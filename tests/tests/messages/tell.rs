@@ -4,7 +4,9 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use evenkeel_core::{BreakerPolicy, BudgetPolicy, Consecutive, RetryPolicy};
+use evenkeel_core::{
+    BreakerPolicy, BudgetPolicy, Code, CodeSet, Consecutive, RetryPolicy, StopReason,
+};
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Network, RawClient, Reply, Stub};
 use evenkeel_tokio::{Budget, with_budget};
@@ -97,6 +99,26 @@ async fn what_was_ours_is_told_as_ours() {
     tokio::time::sleep(2 * SECOND).await;
     let told = with_budget(Some(spent), told(hangs, None)).await;
     assert!(told.starts_with("not sent: request deadline exceeded before "), "{told}");
+}
+
+/// An attempt that took all the time has failed like any other: `DeadlinePassed` is the reason
+/// only where none could begin.
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_call_whose_time_is_up_is_what_came_of_its_last_attempt() {
+    let reason = async |retry: RetryPolicy, timeout| {
+        let service = orders().retry(retry).build(stub(Reply::hang())).unwrap();
+        let mut request = Request::new("ping");
+        request.set_timeout(timeout);
+        let client = RawClient::of("/lab.v1.Lab/Echo", service).unary(request).await;
+        let status = client.unwrap_err();
+        assert!(cause::<DeadlinePassed>(&status).is_some(), "ours, and no server's word");
+        cause::<Stopped>(&status).map(|stopped| stopped.reason)
+    };
+    let late = CodeSet::RETRYABLE.with(Code::DeadlineExceeded);
+    let retried = RetryPolicy::DEFAULT.with_codes(late);
+    assert_eq!(reason(RetryPolicy::DEFAULT, SECOND).await, Some(StopReason::NotRetryable));
+    assert_eq!(reason(retried, SECOND).await, Some(StopReason::DeadlineWouldPass));
+    assert_eq!(reason(retried, Duration::ZERO).await, None, "nothing began that could stop");
 }
 
 #[tokio::test(start_paused = true)]
