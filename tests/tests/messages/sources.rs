@@ -72,6 +72,24 @@ pub(crate) fn events() -> Vec<Event> {
     events.into_iter().collect()
 }
 
+/// Under which word the record of a call tells each reason: those of its end, and the one it hears
+/// when the throttle says no.
+pub(crate) fn words_of_reasons() -> BTreeMap<String, String> {
+    let observe = root().join("adapters/tonic/src/observe");
+    let read = |file| fs::read_to_string(observe.join(file)).unwrap();
+    let (ending, seen) = (read("ending.rs"), read("seen.rs"));
+    let arms = ending.split("fn denial(").nth(1).and_then(|found| found.split("\n}").next());
+    let mut words = BTreeMap::new();
+    for (reasons, word) in arms.expect("the words").lines().filter_map(|arm| arm.split_once("=>")) {
+        let names = reasons.split('|').filter_map(|name| name.split_whitespace().next());
+        let word = word.split('"').nth(1).map_or("-".to_owned(), |word| format!("`{word}`"));
+        words.extend(names.map(|name| (name.to_owned(), word.clone())));
+    }
+    let throttled = seen.split("self.denied(\"").nth(1).and_then(|found| found.split('"').next());
+    words.insert("StopReason::Throttled".to_owned(), format!("`{}`", throttled.expect("a word")));
+    words
+}
+
 /// The strings between the brackets of a call.
 fn literals(call: &str) -> Vec<String> {
     let (mut depth, mut found, mut letters) = (1, Vec::new(), call.chars());
