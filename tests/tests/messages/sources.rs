@@ -214,6 +214,11 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "a verdict changed; `reason` says what the check came to: a failed dial, no answer in time, what it answered",
     ),
     (
+        "hedge",
+        "in the span of a call: another attempt goes out beside those that have not answered; \
+         `attempts` is how many went before",
+    ),
+    (
         "hedging is configured, and no list says which methods may be executed twice, so none \
          is hedged; name them with Builder::methods or Builder::idempotent",
         "or take the hedging out",
@@ -231,14 +236,19 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "give the server one, or turn health checks off for this upstream",
     ),
     (
+        "not sent",
+        "in the span of a call that had no attempt: what said no is its `reason`, one of those in \
+         [observability](observability.md#the-spans); the error says more",
+    ),
+    (
         "quarantined",
         "an attempt did not reach this member; it is passed over for `balancing.quarantine`",
     ),
     ("retry", "in the span of a call: what the next attempt waits for"),
     (
         "retry denied",
-        "in the span of a call: its `reason` is one of those in \
-         [observability](observability.md)",
+        "in the span of a call, after `attempts`: its `reason` is the word of [one of \
+         these](#why-there-was-no-further-attempt)",
     ),
     (
         "something above this client retries too, and attempts multiply; keep one retry loop",
