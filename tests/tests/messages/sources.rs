@@ -82,7 +82,8 @@ pub(crate) fn words_of_reasons() -> BTreeMap<String, String> {
     let mut words = BTreeMap::new();
     for (reasons, word) in arms.expect("the words").lines().filter_map(|arm| arm.split_once("=>")) {
         let names = reasons.split('|').filter_map(|name| name.split_whitespace().next());
-        let word = word.split('"').nth(1).map_or("-".to_owned(), |word| format!("`{word}`"));
+        let word =
+            word.split('"').nth(1).map_or_else(|| "-".to_owned(), |word| format!("`{word}`"));
         words.extend(names.map(|name| (name.to_owned(), word.clone())));
     }
     let throttled = seen.split("self.denied(\"").nth(1).and_then(|found| found.split('"').next());
