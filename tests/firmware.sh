@@ -15,6 +15,7 @@ have_qemu() {
     PATH="$tools/bin:$PATH"
     for program in qemu-system-arm qemu-system-riscv32; do
         if "$program" --version >"$log" 2>&1; then continue; fi
+        installing "QEMU into $tools" "Debian's packages, unpacked"
         if ! why=$(unpack_qemu 2>&1); then
             skipped QEMU "$(tail -n 1 <<<"$why")"
             return 1
@@ -71,6 +72,7 @@ wanted_packages() {
 have_defmt_print() {
     PATH="$tools/bin:$PATH"
     if command -v defmt-print >"$log" 2>&1; then return; fi
+    installing "defmt-print into $tools" "cargo install"
     if ! (cd / && cargo install --quiet --debug --locked defmt-print --root "$tools") >"$log" 2>&1; then
         skipped defmt-print "not installed, and cargo cannot build it: $(tail -n 1 "$log")"
         return 1

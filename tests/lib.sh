@@ -2,10 +2,17 @@
 # What the scripts that run checks share: parts, counting, and words for what cannot be checked.
 #
 # A script sources this, defines `part_NAME` for each of its parts, and ends with
-# `run_parts "PART PART" "$@"`. Needs bash, coreutils, awk, sed, grep and cargo, and nothing else.
+# `run_parts "PART PART" "$@"`. Needs bash 4.4 or later, coreutils, awk, sed, grep, git and cargo, and
+# nothing else.
+
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+    echo "this needs bash 4.4 or later, and is run by $BASH_VERSION, as macOS has it: install a newer one" >&2
+    exit 1
+fi
 
 passed=0
 failed=0
+left_out=0
 root=$PWD
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -13,6 +20,8 @@ trap 'rm -f "$log"' EXIT
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
 export CARGO_INCREMENTAL=0
+# Whether a toolchain is there is asked, and must not be answered by fetching it.
+export RUSTUP_AUTO_INSTALL=0
 
 # The test targets that need nothing but the core. Read by those who source this.
 # shellcheck disable=SC2034
@@ -38,36 +47,61 @@ run_parts() {
     parts=("$@")
     for part in "${parts[@]}"; do
         if [[ $part == -h || $part == --help ]]; then
-            usage "$all"
+            usage "$root/tests/${0##*/}"
+            printf '\nThe parts:\n'
+            fold -s -w 76 <<<"$all" | sed 's/^/  /'
             exit
         fi
-        if ! [[ " $all " == *" $part "* ]]; then
-            echo "no part is called $part; there are: $all" >&2
+        # shellcheck disable=SC2086 # one word for each part
+        if ! is_one_of "$part" $all; then
+            echo "no part is called \"$part\"; there are: $all" >&2
             exit 2
         fi
     done
+    need git cargo
     if [ $# -eq 0 ]; then
         read -ra parts <<<"$all"
         # shellcheck disable=SC2086 # one word for each part
         begin_beside ${beside:-}
     fi
     for part in "${parts[@]}"; do
-        [ $# -eq 0 ] && [[ " ${beside:-} " == *" $part "* ]] && continue
+        # shellcheck disable=SC2086 # one word for each part
+        [ $# -eq 0 ] && is_one_of "$part" ${beside:-} && continue
         run_part "$part"
         tell_beside
     done
     wait
     tell_beside
     tell_broken
+    [ $((passed + failed + left_out)) -gt 0 ] || report FAILED "nothing was checked, or said why not"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
 
-# What stands at the head of the script that sourced this, and the names of its parts.
+# Whether the first word is one of the others.
+is_one_of() {
+    local wanted=$1 word
+    shift
+    for word in "$@"; do
+        if [ "$word" = "$wanted" ]; then return; fi
+    done
+    return 1
+}
+
+# What stands at the head of a script.
 usage() {
-    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$root/tests/${0##*/}" | sed '/^shellcheck /d'
-    printf '\nThe parts:\n'
-    fold -s -w 76 <<<"$1" | sed 's/^/  /'
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1" | sed '/^shellcheck /d'
+}
+
+# Ends the script if one of the programs is not there.
+need() {
+    local program
+    for program in "$@"; do
+        if ! command -v "$program" >"$log"; then
+            echo "this needs $program, which is not installed" >&2
+            exit 1
+        fi
+    done
 }
 
 run_part() {
@@ -90,25 +124,26 @@ begin_beside() {
 }
 
 run_beside() {
-    local log=$told/log part passed failed
+    local log=$told/log part passed failed left_out
     for part in "$@"; do
-        passed=0 failed=0
+        passed=0 failed=0 left_out=0
         run_part "$part" >"$told/$part.out" 2>&1
-        echo "$passed $failed" >"$told/$part.part"
+        echo "$passed $failed $left_out" >"$told/$part.part"
         mv "$told/$part.part" "$told/$part.counts"
     done
 }
 
 # Prints and counts the parts that have ended in the background.
 tell_beside() {
-    local counts part good bad
+    local counts part good bad out
     for part in ${beside:-}; do
         counts=${told:-}/$part.counts
         [ -e "$counts" ] || continue
         cat "$told/$part.out"
-        read -r good bad <"$counts"
+        read -r good bad out <"$counts"
         passed=$((passed + good))
         failed=$((failed + bad))
+        left_out=$((left_out + out))
         mv "$counts" "$told/$part.told"
     done
 }
@@ -133,6 +168,7 @@ check() {
     else
         report FAILED "$title"
         tail -n 200 "$log"
+        tell_offline
         return 1
     fi
 }
@@ -146,11 +182,20 @@ show() {
 follow() {
     local title=$1
     shift
-    if "$@" 2>&1 | tee "$log" | sed 's/^/   /'; then
+    if "$@" 2>&1 | tee "$log" | awk '{ print "   " $0; fflush() }'; then
         report ok "$title"
     else
         report FAILED "$title"
+        tell_offline
         return 1
+    fi
+}
+
+# What helps a build that failed for want of a network, if that is what cargo said.
+tell_offline() {
+    local folder=${PWD#"$root"}
+    if grep -qE '^ *error: (no matching package|failed to (download|get)) ' "$log"; then
+        echo "   run \`cargo fetch\` once with a network${folder:+, in ${folder#/}}"
     fi
 }
 
@@ -175,6 +220,7 @@ tests() {
     else
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
         grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
+        tell_offline
         return 1
     fi
 }
@@ -206,7 +252,13 @@ report() {
 
 # Names what was not checked, and why.
 skipped() {
+    left_out=$((left_out + 1))
     echo "skipped: $1 ($2)"
+}
+
+# Says what is about to be brought to this machine, and by what.
+installing() {
+    echo "   installing $1 ($2)"
 }
 
 # Builds the payments lab and the network that fails, always both: cargo unites the features of what
@@ -220,6 +272,7 @@ build_optimised() {
 have_component() {
     local component=$1 command=$2
     cargo "$command" --version >"$log" 2>&1 && return
+    installing "the component $component" rustup
     rustup component add "$component" >"$log" 2>&1 && return
     skipped "$component" "not installed, and rustup cannot fetch it"
     return 1
@@ -231,7 +284,7 @@ have_cargo_tool() {
     local name=$1 version=$2
     PATH="$tools/bin:$PATH"
     cargo "$name" --version >"$log" 2>&1 && return
-    echo "   building cargo-$name $version into $tools, which takes a minute or two"
+    installing "cargo-$name $version into $tools, which takes a minute or two" "cargo install"
     (cd / && CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
         cargo install --quiet --locked --root "$tools" "cargo-$name@$version") >"$log" 2>&1 && return
@@ -244,6 +297,7 @@ have_target() {
     local target=$1 libraries
     libraries=$(rustc --print target-libdir --target "$target" 2>"$log") || libraries=none
     compgen -G "$libraries/libcore-*.rlib" >"$log" && return
+    installing "the standard library for $target" rustup
     rustup target add "$target" >"$log" 2>&1 && return
     skipped "$target" "not installed, and rustup cannot fetch it"
     return 1

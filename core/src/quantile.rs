@@ -12,10 +12,10 @@ use crate::{Invalid, Micros};
 
 /// The latency that a given share of calls does not exceed, over about the last thousand.
 ///
-/// What it answers is never shorter than the exact quantile, and at most an eighth longer: whoever
-/// waits that long before sending a second request sends no more of them than was meant. The rank
-/// of the exact one is true to one sample, and to one in a thousand once old samples have faded.
-/// Latencies of 2^28 µs (4.5 minutes) and more all count as that long.
+/// Below 2^28 µs (4.5 minutes) what it answers is never shorter than the exact quantile, and at most
+/// an eighth longer: whoever waits that long before sending a second request sends no more of them
+/// than was meant. Latencies beyond all count as that long. The rank of the exact one is true to one
+/// sample, and to one in a thousand once old samples have faded.
 ///
 /// Old samples fade: when 512 have come, everything counted so far counts half. A change for good
 /// is therefore half believed after 512 samples, and a spike is forgotten after a few thousand.

@@ -174,9 +174,15 @@ impl From<Micros> for Duration {
     }
 }
 
-/// Seconds with two decimals, the precision a person reads in an error.
+/// Seconds with two decimals, the precision a person reads in an error; what would have none is in
+/// milliseconds, or below one of them in microseconds.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1..1_000 => return write!(f, "{}us", self.0),
+            1_000..10_000 => return write!(f, "{}.{}ms", self.0 / 1_000, self.0 % 1_000 / 100),
+            _ => {}
+        }
         let seconds = self.0 / 1_000_000;
         let hundredths = self.0 % 1_000_000 / 10_000;
         write!(f, "{seconds}.{hundredths:02}s")
@@ -258,6 +264,9 @@ impl Default for Deadline {
 /// and the driver spins until the tick turns over.
 pub trait Clock {
     /// The current reading. Must not go back; a machine treats one that does as standing still.
+    ///
+    /// A count that wraps goes back: one of microseconds in 32 bits does after 71 minutes, and every
+    /// wait that was to end after that never ends. Extend it to 64 bits by counting the wraps.
     fn now(&self) -> Instant;
 }
 

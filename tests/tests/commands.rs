@@ -26,21 +26,102 @@ fn every_command_on_a_page_exists() {
 #[test]
 fn the_scripts_tell_their_parts() {
     for script in ["tests/run", "tests/deep"] {
-        let said =
-            |word| std::process::Command::new(root().join(script)).arg(word).output().unwrap();
-        let (help, wrong) = (said("--help"), said("nonsense"));
-        assert_eq!((help.status.code(), wrong.status.code()), (Some(0), Some(2)), "{script}");
-        let [help, wrong] =
-            [help.stdout, wrong.stderr].map(|text| String::from_utf8(text).unwrap());
         let source = fs::read_to_string(root().join(script)).unwrap();
         let starts = source.lines().filter_map(|line| line.strip_prefix("part_"));
         let parts: Vec<&str> = starts.filter_map(|line| line.strip_suffix("() {")).collect();
+        let two = parts[..2].join(" ");
+        let help = said(0, script, "--help");
         assert!(parts.len() > 10 && help.contains(script), "{help}");
-        for part in parts {
-            let listed = |text: &str| text.split_whitespace().any(|word| word == part);
-            assert!(listed(&help) && listed(&wrong), "{script} does not list {part}: {help}");
+        for text in [help, said(2, script, "nonsense"), said(2, script, &two), said(2, script, "")]
+        {
+            for part in &parts {
+                let listed = text.split_whitespace().any(|word| word == *part);
+                assert!(listed, "{script} does not list {part}: {text}");
+            }
         }
     }
+}
+
+/// Nor does one that changes the sources begin with it when it is asked what it does.
+#[cfg(unix)]
+#[test]
+fn the_scripts_tell_what_they_do_and_refuse_what_they_do_not() {
+    let probe = ["tests/probe/link", "tests/probe/names"];
+    for script in ["tests/planted/run", "tests/mutants", "docs/generate"].into_iter().chain(probe) {
+        for word in ["-h", "--help"] {
+            let help = said(0, script, word);
+            assert!(help.contains(script) && !help.contains("set -"), "{script} {word}: {help}");
+        }
+        assert!(said(2, script, "nonsense").contains("nonsense"), "{script}");
+    }
+}
+
+/// A part that says nothing has not passed; one that says why it checked nothing has not failed.
+#[cfg(unix)]
+#[test]
+fn a_part_that_checks_nothing_says_why() {
+    let parts = |code, body| {
+        let script = format!("source tests/lib.sh; part_a() {{ {body} }}; run_parts a a");
+        let (said, last) = (run(code, "bash", &["-c", &script]), "passed, ");
+        said.lines().last().filter(|line| line.contains(last)).unwrap_or(&said).to_owned()
+    };
+    assert_eq!(parts(1, "return;"), "0 passed, 1 failed");
+    assert_eq!(parts(1, "check it false;"), "0 passed, 1 failed");
+    assert_eq!(parts(0, "check it true;"), "1 passed, 0 failed");
+    assert_eq!(parts(0, "skipped it 'there is none';"), "0 passed, 0 failed");
+}
+
+/// What changes a machine is said before, whoever does it.
+#[cfg(unix)]
+#[test]
+fn what_is_installed_is_said() {
+    let script = "source tests/lib.sh; cargo() { return 1; }; rustup() { echo fetched; }
+        rustc() { echo /nowhere; }; CARGO_HOME=/nowhere
+        have_component clippy clippy; have_target thumbv6m-none-eabi; have_cargo_tool deny 0.20.2";
+    let said = run(1, "bash", &["-c", script]);
+    for what in [
+        "installing the component clippy (rustup)\n",
+        "installing the standard library for thumbv6m-none-eabi (rustup)\n",
+        "installing cargo-deny 0.20.2 into ",
+    ] {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+}
+
+/// What a build says that needs a network which is not there, and what helps.
+#[cfg(unix)]
+#[test]
+fn a_build_without_a_network_says_what_helps() {
+    for (words, helps) in [
+        ("error: no matching package named `x` found", true),
+        ("error: failed to download `x v1.0.0`", true),
+        ("error: failed to get `x` as a dependency of package `y v0.1.0`", true),
+        ("error[E0308]: mismatched types", false),
+    ] {
+        for how in ["check it", "follow it", "tests it"] {
+            let script = format!(
+                "source tests/lib.sh; cargo() {{ echo '{words}'; return 1; }}; set -o pipefail
+                part_a() {{ {how} cargo; }}; run_parts a a"
+            );
+            let said = run(1, "bash", &["-c", &script]);
+            assert_eq!(said.contains("run `cargo fetch` once"), helps, "{how}: {said}");
+        }
+    }
+}
+
+/// What a script says to one word, with the status that it ends in.
+#[cfg(unix)]
+fn said(code: i32, script: &str, word: &str) -> String {
+    run(code, &root().join(script).to_string_lossy(), &[word])
+}
+
+#[cfg(unix)]
+fn run(code: i32, program: &str, words: &[&str]) -> String {
+    let mut command = std::process::Command::new(program);
+    let output = command.args(words).current_dir(root()).output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(code), "{program} {words:?}: {out}{err}");
+    out + &err
 }
 
 /// What a page tells to run: lines of blocks for the shell or of plain text, and inline code.

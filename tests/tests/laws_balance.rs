@@ -48,14 +48,26 @@ impl World {
         }
     }
 
-    /// Those that may be asked at all: whoever is up, or else the suspects.
-    fn eligible(&self) -> Vec<u16> {
-        let of = |standing| {
-            let numbers = (0u16..).zip(&self.0).filter(|(_, one)| one.standing == standing);
+    /// Those that may be asked at all: whoever is up, or else the suspects. By weight, those who have
+    /// one, and behind them whoever is up without; a suspect without one only where there is nobody.
+    fn eligible(&self, strategy: Strategy) -> Vec<u16> {
+        let by_weight = strategy == Strategy::Weighted;
+        let of = |standing, spare| {
+            let of_it =
+                |one: &One| one.standing == standing && (by_weight && one.weight == 0) == spare;
+            let numbers = (0u16..).zip(&self.0).filter(move |(_, one)| of_it(one));
             numbers.map(|(number, _)| number).collect::<Vec<u16>>()
         };
-        let up = of(Standing::Up);
-        if up.is_empty() { of(Standing::Suspect) } else { up }
+        let mut eligible = of(Standing::Up, false);
+        if eligible.is_empty() {
+            eligible = of(Standing::Suspect, false);
+        }
+        eligible.extend(of(Standing::Up, true));
+        if eligible.is_empty() {
+            eligible = of(Standing::Suspect, true);
+        }
+        eligible.sort_unstable();
+        eligible
     }
 }
 
@@ -116,15 +128,17 @@ fn everybody_who_may_be_asked_is_asked_once_before_a_refusal() {
             asked.push(target.number());
             world.ask(target)
         });
-        let eligible = world.eligible();
+        let eligible = world.eligible(strategy);
         let refusing = |number: &u16| world.0[usize::from(*number)].refuses_until;
         let mut once = asked.clone();
         once.sort_unstable();
         once.dedup();
         ensure!(once.len() == asked.len(), "somebody was asked twice: {asked:?}");
         ensure!(asked.iter().all(|one| eligible.contains(one)), "{asked:?} of {eligible:?}");
-        let again = asked.iter().map(|one| mask.contains(Target::new(*one)));
-        ensure!(again.is_sorted(), "a tried one before an untried one: {asked:?}, {mask:?}");
+        let spare =
+            |one: u16| strategy == Strategy::Weighted && world.0[usize::from(one)].weight == 0;
+        let order = asked.iter().map(|one| (spare(*one), mask.contains(Target::new(*one))));
+        ensure!(order.is_sorted(), "a tried or a spare one too early: {asked:?}, {mask:?}");
         match picked {
             Ok((target, _)) => {
                 ensure!(asked.last() == Some(&target.number()), "{target:?} was not asked last");
@@ -150,7 +164,7 @@ fn round_robin_is_even() {
         let mut rng = SmallRng::seeded(1);
         let _ = balancer.pick(&before, Tried::NONE, &mut rng, |target| before.ask(target));
 
-        let mut willing = world.eligible();
+        let mut willing = world.eligible(Strategy::RoundRobin);
         willing.retain(|number| world.0[usize::from(*number)].refuses_until.is_none());
         if willing.is_empty() {
             return Ok(());
@@ -196,6 +210,34 @@ fn weights_are_shares() {
         assert!(spread[&number].abs_diff(share) < 800, "{number}: {}", spread[&number]);
     }
     assert!(!spread.contains_key(&0));
+}
+
+/// Drained is drained: neither a retry nor a doubt sends anything to a target of no weight, while
+/// there is one that has some and gives leave.
+#[test]
+fn no_weight_comes_after_whoever_has_one() {
+    let first = Target::new(0);
+    for (standing, refuses, picked) in [
+        (Standing::Up, false, Some(0)),
+        (Standing::Suspect, false, Some(0)),
+        (Standing::Down, false, Some(1)),
+        (Standing::Up, true, Some(1)),
+        (Standing::Suspect, true, Some(1)),
+    ] {
+        for tried in [Tried::NONE, Tried::NONE.with(first)] {
+            let mut world = World::up(2);
+            world.0[0].standing = standing;
+            world.0[1].weight = 0;
+            let mut rng = SmallRng::seeded(3);
+            let ask = |target| {
+                let refused = Err(Rejected { retry_at: Instant::MAX });
+                if refuses && target == first { refused } else { Ok(Permit::UNTRACKED) }
+            };
+            let seen = Balancer::new(Strategy::Weighted).pick(&world, tried, &mut rng, ask);
+            let seen = seen.ok().map(|(target, _)| target.number());
+            assert_eq!(seen, picked, "{standing:?}, {refuses}, {tried:?}");
+        }
+    }
 }
 
 #[test]

@@ -53,6 +53,30 @@ fn every_source_says_what_it_knows_and_stays_small() {
     }
 }
 
+/// Whoever looks for it is told where it is.
+#[test]
+fn nothing_is_unsafe_but_where_the_pages_say() {
+    let places = ["firmware-examples/board", "tests/probe", "adapters/sim/page/src/exports.rs"];
+    for page in ["SECURITY.md", "CONTRIBUTING.md"] {
+        let text = read(&root().join(page));
+        let untold = places.iter().find(|place| !text.contains(&format!("`{place}`")));
+        assert_eq!(untold, None, "{page}");
+    }
+    let after = ["{", "fn ", "impl ", "extern ", "trait "];
+    let mut words = after.map(|after| ["unsafe", after].join(" ")).to_vec();
+    words.push("#[unsafe\u{28}".into());
+    let mut found = BTreeSet::new();
+    for file in files(&root(), &["rs"]) {
+        let text = read(&file);
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        if code.any(|line| words.iter().any(|word| line.contains(word))) {
+            let place = places.iter().find(|place| file.starts_with(root().join(place)));
+            found.insert(place.unwrap_or_else(|| panic!("{} is unsafe", file.display())));
+        }
+    }
+    assert_eq!(found.len(), places.len(), "unsafe only in {found:?}");
+}
+
 #[test]
 fn nothing_is_left_unfinished() {
     let words = [

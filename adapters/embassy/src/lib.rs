@@ -9,6 +9,24 @@
 #![no_std]
 #![doc(test(attr(deny(warnings))))]
 
+/// The core, so that who uses this crate needs no second dependency.
+///
+/// `use evenkeel_embassy::*` brings this `core` along: beside it `use core::` is ambiguous (E0659), and
+/// any other `core::` means this crate. Import what you need by name, or write `::core`.
+///
+/// ```compile_fail,E0659
+/// use core::time::Duration;
+/// use evenkeel_embassy::*;
+///
+/// # let _ = (Duration::ZERO, EmbassyClock);
+/// ```
+///
+/// ```
+/// use ::core::time::Duration;
+/// use evenkeel_embassy::*;
+///
+/// # let _ = (Duration::ZERO, EmbassyClock);
+/// ```
 pub use evenkeel_core as core;
 pub use evenkeel_core::AttemptInfo;
 

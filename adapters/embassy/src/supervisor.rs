@@ -17,6 +17,10 @@ pub trait Link {
     /// Completes when dialling makes sense: the cable is in, the radio is associated. While it is
     /// pending nobody dials, and nothing is polled but this.
     ///
+    /// Nothing is counted while `ready` waits: give it a limit of its own and return, or the ladder
+    /// is never climbed for a modem that hangs while it joins. The dial that follows fails, and is
+    /// counted.
+    ///
     /// It is asked before every dial and may take its time to answer. That is then taken for the
     /// time the medium was gone, and a dial that came due meanwhile is drawn anew, as
     /// [`Reconnect::carrier_back`] says: what came back came back for others, too.

@@ -64,14 +64,16 @@ pub use channel::{batch_makespan, saturated_throughput};
 pub use contest::{Contest, contest, original_waits};
 pub use figures::{Axes, Figure, figures, figures_on, map_figure, style};
 #[cfg(feature = "command")]
-pub use file::{Method, Named, ScenarioFile, advice, nearest, parse_span, read, read_policy};
+pub use file::{
+    Method, Named, ScenarioFile, advice, counted, nearest, parse_span, read, read_policy,
+};
 pub use map::{Map, safe_load};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};
 #[cfg(feature = "rehearse")]
 pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
-pub use report::{CAVEATS, Report, conclusion, facts, verdict};
-pub use runs::{batch, recovery_time, run};
+pub use report::{CAVEATS, Report, conclusion, cut, ending, facts, verdict};
+pub use runs::{batch, recovery_time, run, run_telling};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
 pub use storm::{Storm, StormReport};
 pub use summary::{Batch, Summary};

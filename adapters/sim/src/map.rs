@@ -60,6 +60,30 @@ impl Map {
         recovery_time(&smaller(scenario, load, length), policy, seed)
     }
 
+    /// Leaves out the loads from the first on at which some cell [cannot be run](Self::can_run), and
+    /// answers that load. What was run before is forgotten.
+    pub fn leave_out(&mut self, scenario: &Scenario) -> Option<f64> {
+        let span = |seconds: &f64| Micros::from_micros((seconds * 1e6) as u64);
+        let can_run = |load: f64| {
+            self.lengths.iter().all(|length| Self::can_run(scenario, load, span(length)))
+        };
+        let first = self.loads.iter().position(|load| !can_run(*load))?;
+        let load = self.loads[first];
+        self.loads.truncate(first);
+        self.cells = vec![None; self.loads.len() * self.lengths.len()];
+        Some(load)
+    }
+
+    /// Whether a run of the scenario's fault, of this length and at this load, is small enough, and
+    /// may have enough events, for a recovery to be seen in it.
+    pub fn can_run(scenario: &Scenario, load: f64, length: Micros) -> bool {
+        let small = smaller(scenario, load, length.as_micros() as f64 / 1e6);
+        let seen = small.fault_end().plus(Micros::from_millis(11_000));
+        let part = seen.as_micros() as f64 / small.end.as_micros() as f64;
+        // Each call comes and is served; what else happens to it depends on the policy.
+        small.check().is_ok() && 2.0 * small.calls() * part <= small.max_events as f64
+    }
+
     /// How far apart the loads are.
     pub fn step(&self) -> f64 {
         match self.loads[..] {

@@ -113,8 +113,8 @@ impl Policy {
         self
     }
 
-    /// The most attempts of one call against a server that fails: 1 for a method that may not be
-    /// executed twice, whatever the settings say of others.
+    /// The attempts of one call that are configured: 1 for a method that may not be executed twice,
+    /// whatever the settings say of others.
     pub const fn attempts(&self) -> u16 {
         let retry = self.call.retry();
         if retry.is_idempotent() { retry.max_attempts() } else { 1 }

@@ -46,13 +46,13 @@ pub struct Run {
     pub seed: u64,
     /// How many events were simulated.
     pub events: u64,
-    /// Each second, from 0 on.
+    /// Each second, from 0 on; of a run that was cut short, those before it was.
     pub seconds: Vec<Second>,
     /// Attempts in each tenth of a second, from 0 on: where a herd shows.
     pub tenths: Vec<u32>,
     /// How many times any breaker opened.
     pub opened: u64,
-    /// Whether it was cut short because it had too many events.
+    /// Whether it was cut short at [`Scenario::max_events`](crate::Scenario::max_events).
     pub cut_short: bool,
 }
 

@@ -53,8 +53,17 @@ pub fn facts(
 
 /// The whole as one sentence.
 pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) -> String {
+    let ending = ending(scenario, batch);
+    match safe_load {
+        Some(safe) => format!("{ending}{}.", elsewhere(scenario, batch, safe)),
+        None => format!("{ending}."),
+    }
+}
+
+/// How the outage ends, as a sentence without its stop.
+pub fn ending(scenario: &Scenario, batch: &Batch) -> String {
     let load = percent(scenario.offered() / scenario.capacity());
-    let ends = match (batch.median(), batch.never()) {
+    match (batch.median(), batch.never()) {
         (None, _) => format!("At {load} load this outage does not end by itself"),
         (Some(0), _) => format!("At {load} load the calls are good as soon as the server is"),
         (Some(seconds), never) if never > 0.0 => format!(
@@ -65,11 +74,38 @@ pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) ->
         (Some(seconds), _) => {
             format!("At {load} load the calls are good again {seconds} s after the server is")
         }
+    }
+}
+
+/// That runs were cut short, if any was: a sentence to stand before everything that is told of them.
+pub fn cut(scenario: &Scenario, batch: &Batch) -> Option<String> {
+    let (cut, all) = (batch.cut_short(), batch.runs.len());
+    (cut > 0).then(|| {
+        format!(
+            "{cut} of {all} runs were cut short at max_events = {}, and what is told of them is their \
+             beginning alone.",
+            scenario.max_events
+        )
+    })
+}
+
+/// What becomes of the same outage at other loads.
+fn elsewhere(scenario: &Scenario, batch: &Batch, safe: f64) -> String {
+    // It is found to a hundredth.
+    let safe = if safe < 0.985 { safe } else { 1.0 };
+    let reach = match safe {
+        safe if safe < 0.01 => "at no load".into(),
+        safe if safe < 1.0 => format!("up to {} load", percent(safe)),
+        _ => "at every load below the capacity".into(),
     };
-    match safe_load {
-        Some(safe) if safe < 0.985 => format!("{ends}; up to {} load it would end.", percent(safe)),
-        Some(_) => format!("{ends}, and would be at every load below the capacity."),
-        None => format!("{ends}."),
+    let (ended, is_safe) = (batch.median(), scenario.offered() / scenario.capacity() < safe);
+    match ended {
+        // A fleet of another size, another seed, or a minute more of time.
+        _ if ended.is_some() != is_safe => {
+            format!("; in the smaller runs that look for the safe load it ends {reach}")
+        }
+        Some(_) if safe >= 1.0 => format!(", and would be {reach}"),
+        _ => format!("; {reach} it would end"),
     }
 }
 

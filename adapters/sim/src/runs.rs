@@ -23,6 +23,20 @@ use crate::{Batch, Policy, Scenario, Summary, Unfit};
 /// # Ok::<(), evenkeel_sim::Unfit>(())
 /// ```
 pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Run, Unfit> {
+    run_telling(scenario, policy, seed, || {})
+}
+
+/// Like [`run`]; calls `second` whenever a second of virtual time is over, for who waits for the end.
+///
+/// # Errors
+///
+/// Refuses what [`Scenario::check`] refuses.
+pub fn run_telling(
+    scenario: &Scenario,
+    policy: &Policy,
+    seed: u64,
+    mut second: impl FnMut(),
+) -> Result<Run, Unfit> {
     scenario.check()?;
     let mut world = World::new(scenario, policy, seed);
     world.begin();
@@ -40,6 +54,9 @@ pub fn run(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Run, Unfit
         events += 1;
         world.now = at;
         world.happen(event);
+        if matches!(event, Event::Second) {
+            second();
+        }
     }
     Ok(world.finish(seed, events, cut_short))
 }

@@ -7,7 +7,8 @@ use crate::scenario::Scenario;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Seconds from the end of the fault to the first of ten consecutive seconds of which at least
-    /// 99 % of the calls ended well; `None` if that did not come before the run's end.
+    /// 99 % of the calls ended well, if there were any; `None` if that did not come before the run's
+    /// end.
     pub recovery: Option<u32>,
     /// Attempts per call while the fault lasted.
     pub amplification: f64,
@@ -21,6 +22,8 @@ pub struct Summary {
     pub wasted: f64,
     /// Seconds for which the mean client's breaker was still not closed after the fault.
     pub breaker_seconds: f64,
+    /// Whether the run was cut short, so that all of this is about its beginning.
+    pub cut_short: bool,
 }
 
 impl Summary {
@@ -48,6 +51,7 @@ impl Summary {
                 run.sum(start, all, |second| second.executed) as f64,
             ),
             breaker_seconds: share(protecting, clients),
+            cut_short: run.cut_short,
         }
     }
 }
@@ -76,6 +80,11 @@ impl Batch {
         share(never as f64, self.runs.len() as f64)
     }
 
+    /// How many runs were cut short at [`Scenario::max_events`].
+    pub fn cut_short(&self) -> usize {
+        self.runs.iter().filter(|run| run.cut_short).count()
+    }
+
     /// The mean of a number over the runs.
     pub fn mean(&self, number: impl Fn(&Summary) -> f64) -> f64 {
         share(self.runs.iter().map(number).sum(), self.runs.len() as f64)
@@ -92,15 +101,20 @@ impl Batch {
     }
 }
 
-/// The first second after `end` from which ten in a row are good.
+/// The first second after `end` from which ten in a row are good. Seconds without a call say nothing,
+/// so at least one has had some.
 pub(crate) fn recovery(seconds: &[Second], end: usize) -> Option<u32> {
     let after = seconds.get(end..)?;
     let is_good = |second: &Second| u64::from(second.good) * 100 >= u64::from(second.calls) * 99;
-    let mut in_a_row = 0;
+    let (mut first, mut good) = (0, 0);
     for (index, second) in after.iter().enumerate() {
-        in_a_row = if is_good(second) { in_a_row + 1 } else { 0 };
-        if in_a_row == IN_A_ROW {
-            return u32::try_from(index + 1 - IN_A_ROW).ok();
+        if !is_good(second) {
+            (first, good) = (index + 1, 0);
+            continue;
+        }
+        good |= second.good;
+        if index + 1 - first >= IN_A_ROW && good > 0 {
+            return u32::try_from(first).ok();
         }
     }
     None

@@ -72,7 +72,10 @@ impl Tally {
         &self.seconds[..(now.div_ceil(SECOND) as usize).min(self.seconds.len())]
     }
 
-    pub(crate) fn into_parts(self) -> (Vec<Second>, Vec<u32>) {
+    /// All that was counted, of the seconds and tenths that are over at `now`.
+    pub(crate) fn into_parts(mut self, now: u64) -> (Vec<Second>, Vec<u32>) {
+        self.seconds.truncate(now.div_ceil(SECOND) as usize);
+        self.tenths.truncate(now.div_ceil(TENTH) as usize);
         (self.seconds, self.tenths)
     }
 

@@ -239,11 +239,13 @@ impl<'a> World<'a> {
             self.now = self.scenario.end.as_micros();
             self.close_second();
         }
+        // Of a run that was cut nobody knows the second it was cut in, nor those that follow.
+        let over = if cut_short { self.now / SECOND * SECOND } else { self.now };
         let Self { mut tally, calls, clients, .. } = self;
         for started in calls.started_of_the_unfinished() {
             tally.unfinished(started);
         }
-        let (seconds, tenths) = tally.into_parts();
+        let (seconds, tenths) = tally.into_parts(over);
         Run { seed, events, seconds, tenths, opened: clients.census().opened, cut_short }
     }
 }

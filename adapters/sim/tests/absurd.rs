@@ -37,13 +37,41 @@ fn refusal(name: &str, text: &str) -> String {
 fn absurd_scenarios_are_refused_in_words() {
     for (name, text, words) in [
         ("zero.toml", "[server]\nworkers = 0", "server.workers: must be from 1"),
-        ("million.toml", "[fleet]\nrate = 1e6\n", "lower the rate or shorten the run"),
+        (
+            "million.toml",
+            "[fleet]\nclients = 1\nrate = 1e6\n",
+            "line 3: fleet.rate: 3.9 × 10^8 calls are more than the 20 million calls a run may have; lower the rate or shorten the run",
+        ),
+        ("most.toml", "[fleet]\nrate = 1e308\n", "line 2: fleet.rate: countless calls are more"),
+        (
+            "busy.toml",
+            "[fleet]\nthink = \"0s\"\n[server]\nservice = \"1us\"",
+            "line 2: fleet.think: 3.9",
+        ),
+        ("long.toml", "seeds = 1\nend = \"20h\"", "line 2: end: 5.0 × 10^7 calls are more"),
+        ("late.toml", "[fault]\n\nstart = \"20h\"", "line 3: fault.start: 5.1 × 10^7 calls are"),
+        ("lasting.toml", "[fault]\nlength = \"20h\"", "line 2: fault.length: 5.1 × 10^7 calls"),
         ("rate.toml", "[fleet]\nrate = -1.0\n", "above zero"),
         ("nan.toml", "[fleet]\nrate = nan\n", "above zero"),
         ("infinite.toml", "[fleet]\nrate = inf\n", "above zero"),
         ("negative.toml", "[fault]\nlength = \"-3s\"", "is not a span"),
         ("endless.toml", "end = \"9000h\"", "at most 30 days"),
         ("never.toml", "end = \"0s\"", "longer than zero"),
+        (
+            "early.toml",
+            "end = \"20s\"",
+            "line 1: end: must be at least 11 s after the fault, which ends at 60 s",
+        ),
+        (
+            "soon.toml",
+            "end = \"40.4s\"\n[fault]\nlength = \"500ms\"",
+            "line 1: end: must be at least 11 s after the fault, which ends at 30.5 s",
+        ),
+        (
+            "none.toml",
+            "end = \"70.9s\"\n[fault]\nkind = \"none\"",
+            "which for no fault, too, end at 60 s",
+        ),
         ("unit.toml", "[server]\nservice = 10", "a span of time with its unit"),
         (
             "unknown.toml",
@@ -59,6 +87,7 @@ fn absurd_scenarios_are_refused_in_words() {
         ("full.toml", "[fault]\nkind = \"brownout\"\ncapacity = 1.0", "above 0 and below 1"),
         ("share.toml", "[fault]\nkind = \"partial\"\nshare = 2.0", "from 0 to 1"),
         ("seeds.toml", "seeds = 0", "seeds: must be from 1"),
+        ("events.toml", "max_events = 0", "line 1: max_events: must be above zero"),
         ("clients.toml", "[fleet]\nclients = 0", "fleet.clients"),
         ("layers.toml", "[fleet]\nlayers = 9", "fleet.layers"),
         ("sigma.toml", "[server]\nsigma = 1.0", "belongs to law"),
@@ -69,11 +98,24 @@ fn absurd_scenarios_are_refused_in_words() {
         ("start.toml", "[fault]\nstart = \"900h\"", "must begin and end within 30 days"),
         ("length.toml", "[fault]\nlength = \"900h\"", "must begin and end within 30 days"),
         ("setup.toml", "[fault]\nkind = \"restart\"\nsetup = \"900h\"", "at most 30 days"),
-        ("think.toml", "[fleet]\nthink = \"900h\"", "above zero"),
+        ("think.toml", "[fleet]\nthink = \"900h\"", "line 2: fleet.think: must be at most 30 days"),
     ] {
         let message = refusal(name, text);
         assert!(message.contains(words), "{text}: {message}");
     }
+}
+
+/// The shortest run there may be is long enough for the best there is.
+#[test]
+fn a_recovery_can_be_seen_in_the_shortest_run() {
+    let text = "end = \"5.5s\"\nseeds = 1\n[fleet]\nclients = 1\nrate = 50.0\n[server]\nworkers = 1\n\
+                [fault]\nkind = \"fail-fast\"\nstart = \"1s\"\nlength = \"500ms\"\n";
+    refusal("shorter.toml", text);
+    let file = Temporary::new("shortest.toml", text.replace("5.5s", "12.5s").as_bytes());
+    let output =
+        evenkeel(&["simulate", file.0.to_str().unwrap(), "--policy", "no-retry", "--quick"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("the calls are good as soon as the server is."), "{text}");
 }
 
 #[test]
@@ -138,5 +180,7 @@ fn attempts_without_end_end() {
     let file = Temporary::new("endless-scenario.toml", scenario.as_bytes());
     let output = evenkeel(&["simulate", file.0.to_str().unwrap(), "--quick"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success() && text.contains("cut short"), "{text}");
+    let first = text.lines().nth(2).unwrap();
+    let cut = "1 of 1 runs were cut short at max_events = 200000, and what is told of them is ";
+    assert!(output.status.success() && first.starts_with(cut), "{text}");
 }

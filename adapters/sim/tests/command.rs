@@ -63,6 +63,31 @@ fn a_policy_is_not_a_scenario_and_the_other_way_round() {
     }
 }
 
+/// Before it runs anything, and so before it prints anything.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_at_once() {
+    let scenario = file("unwritten.toml", SMALL);
+    let (nowhere, under) = ("/no/such/folder/x", format!("{scenario}/x"));
+    for path in [nowhere, &under, env!("CARGO_TARGET_TMPDIR")] {
+        for arguments in [
+            &["simulate", &scenario, "--html", path][..],
+            &["compare", &scenario, &scenario, "--html", path],
+            &["check", "steady", "--scenario", &scenario, "--junit", path],
+        ] {
+            let (text, errors) = evenkeel(arguments, 2);
+            assert!(
+                text.is_empty() && errors.starts_with(&format!("evenkeel: {path}: ")),
+                "{errors}"
+            );
+        }
+    }
+    let (text, errors) = evenkeel(&["simulate", &scenario, "--svg", &under], 2);
+    assert!(text.is_empty() && errors.starts_with(&format!("evenkeel: {under}: ")), "{errors}");
+    let (_, errors) = evenkeel(&["simulate", &scenario, "--quick"], 0);
+    let last = errors.lines().last().unwrap();
+    assert!(last.starts_with("took ") && last.ends_with(" s"), "{errors}");
+}
+
 #[test]
 fn two_policies_are_compared_in_one_scenario() {
     let scenario = file("one.toml", SMALL);
@@ -99,102 +124,6 @@ fn two_policies_are_compared_in_one_scenario() {
         let (left, right) = (of(figures[0]), of(figures[1]));
         assert!(left.len() > 3 && left == right, "{id}: {left:?} {right:?}");
     }
-}
-
-#[test]
-fn every_problem_names_its_file_and_its_line() {
-    let policy = file("twice.toml", "[retry]\nmax_attempts = 0\ncodez = []\n");
-    let (_, errors) = evenkeel(&["check", &policy], 2);
-    let lines: Vec<&str> = errors.trim_start_matches("evenkeel: ").lines().collect();
-    assert_eq!(lines.len(), 2, "{errors}");
-    for (line, place) in lines.iter().zip(["line 2", "line 3"]) {
-        assert!(line.starts_with(&format!("{policy}: {place}, column")), "{errors}");
-    }
-    let scenario = file("partial.toml", "seeds = 1\n[fault]\nkind = \"partial\"\nshare = 2.0\n");
-    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
-    assert!(errors.starts_with(&format!("evenkeel: {scenario}: line 4: fault.share")), "{errors}");
-    let scenario = file("missing.toml", "seeds = 1\n[fault]\nkind = \"partial\"\n");
-    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
-    assert!(errors.starts_with(&format!("evenkeel: {scenario}: line 2: fault.share")), "{errors}");
-    let scenario = file("preset.toml", "seeds = 1\npolicy = \"stedy\"\n");
-    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
-    assert!(errors.contains("preset.toml: line 2: policy: there is no preset"), "{errors}");
-}
-
-/// The file, the line, the key, and what would be right: never the reader's own words.
-#[test]
-fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
-    let long = "x".repeat(1 << 16);
-    for (text, told) in [
-        (
-            "[fault]\nkind = \"stal\"\n",
-            "line 2: fault.kind = \"stal\": there is no such word; did you mean stall?",
-        ),
-        ("seeds = 1\n[flet]\n", "line 2: flet: there is no such key; did you mean fleet?"),
-        ("sead = 1\n", "line 1: sead: there is no such key; did you mean seed?"),
-        (
-            "fleet.clients = -1\n",
-            "line 1: fleet.clients: must be a whole number from 0 to 4294967295, and is integer -1",
-        ),
-        ("[fleet]\nrate = \"7\"\n", "line 2: fleet.rate: must be a number, and is string \"7\""),
-        (
-            "[server]\nservice = 10\n",
-            "line 2: server.service: must be a span of time with its unit, such as \"250ms\", and is integer 10",
-        ),
-        ("[server]\nlaw = 1\n", "line 2: server.law: must be a word in quotes"),
-        ("[[fleet]]\nclients = 1\n", "line 1: fleet: no key here takes a list"),
-        (
-            "[fleet]\n\"a\\nb\" = 1\n",
-            "line 2: fleet.\"a\\nb\": there is no such key; there are: clients",
-        ),
-        ("\n\nserver = 3\n", "line 3: server: must be a section, and is integer 3"),
-        (
-            "end = \"9 parsecs\"\n",
-            "line 1: end: \"9 parsecs\" is no span of time; write a number and",
-        ),
-        (
-            "end = \"invalid type: 1, expected u8\"\n",
-            "line 1: end: \"invalid type: 1, expected u8\" is no span of time; write a number and",
-        ),
-        ("seeds = 1\nseeds = 2\n", "line 2: duplicate key"),
-        ("policy = = 3", "line 1: "),
-        (&format!("{long} = 1"), "line 1: xxx"),
-        (&format!("end = \"{long}\""), "line 1: end: \"xxx"),
-        ("end = \"1\\n\"\n", "line 1: end: \"1\\n\" is no span of time"),
-        (&format!("[fault]\nkind = \"{long}\""), "line 2: fault.kind = \"xxx"),
-    ] {
-        let scenario = file("misread.toml", text);
-        let (_, errors) = evenkeel(&["simulate", &scenario], 2);
-        assert!(errors.starts_with(&format!("evenkeel: {scenario}: {told}")), "{errors}");
-        assert!(errors.len() < scenario.len() + 300, "{errors}");
-        for raw in ["expected", "unknown", "Raw", "TOML parse"] {
-            assert!(
-                !errors.contains(raw) || text.contains("= =") || text.contains(raw),
-                "{errors}"
-            );
-        }
-    }
-}
-
-/// All of them, each in the line where it stands, as a policy's are.
-#[test]
-fn all_that_does_not_fit_a_scenario_is_told_at_once() {
-    let text = "sead = 1\n[fleet]\nrate = \"7\"\nclients = -1 # few\n[fault]\nkind = \"stal\"\n\
-                [server]\nservice = \"\"\"\n1\n\"\"\"\nlaw = 1\n";
-    let scenario = file("all.toml", text);
-    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
-    let place = |line: &str| line[line.find("line ")?..].split(':').next().map(str::to_owned);
-    let places: Vec<Option<String>> = errors.lines().map(place).collect();
-    let right = [1, 3, 4, 6, 8, 11].map(|line| Some(format!("line {line}")));
-    assert_eq!(places, right, "{errors}");
-    // What cannot be left out ends the search.
-    let section = file("section.toml", "[flet]\nx = 1\n[fleets]\n");
-    let (_, errors) = evenkeel(&["simulate", &section], 2);
-    assert_eq!(errors.lines().count(), 1, "{errors}");
-    // Nobody mends a thousand at once.
-    let many: String = (0..1_000).map(|key| format!("k{key} = 1\n")).collect();
-    let (_, errors) = evenkeel(&["simulate", &file("many.toml", &many)], 2);
-    assert_eq!(errors.lines().count(), 10, "{errors}");
 }
 
 #[test]
@@ -252,6 +181,38 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
         let line = text.lines().find(|row| row.contains(line)).unwrap();
         assert!(line.ends_with("  amp.mean") || line.ends_with("  breaker.seconds"), "{line}");
     }
+}
+
+/// Without a timeout a stall of half an hour is no failure: each call was answered, in the end.
+#[test]
+fn a_policy_without_a_bound_is_warned_of_wherever_it_is_simulated() {
+    let late = "warning: no timeout: every answer counts as good, however late\n";
+    let scenario = file("endless-scenario.toml", SMALL);
+    let empty = file("empty.toml", "");
+    let json = file("empty.json", "{\"methodConfig\": []}");
+    for policy in [&empty, &json] {
+        let more = ["--scenario", &scenario, "--seeds", "1"];
+        let (text, _) = evenkeel(&[&["check", policy][..], &more[..]].concat(), 0);
+        assert!(text.contains(&format!("\n  {late}")) && !text.contains("no warnings"), "{text}");
+        evenkeel(&[&["check", policy, "--deny-warnings"][..], &more[..]].concat(), 1);
+        let (text, _) = evenkeel(&["simulate", &scenario, "--quick", "--policy", policy], 0);
+        assert!(text.contains(&format!("\n{late}")), "{text}");
+    }
+    let (text, _) = evenkeel(&["compare", "--scenario", &scenario, "kit", &empty, "--quick"], 0);
+    assert!(text.contains(&format!("\nempty: {late}")) && !text.contains("kit: w"), "{text}");
+    for bounded in ["default = \"none\"\nattempt_timeout = \"1s\"", "default = \"1s\""] {
+        let bounded = file("bounded.toml", &format!("[timeout]\n{bounded}\n"));
+        let (text, _) = evenkeel(&["simulate", &scenario, "--quick", "--policy", &bounded], 0);
+        assert!(!text.contains("no timeout"), "{text}");
+    }
+    let at_once = "[retry]\nmax_attempts = 65535\ninitial_backoff = \"0s\"\nmax_backoff = \"0s\"\n";
+    let at_once = file("at-once.toml", at_once);
+    let cut = file("at-once-scenario.toml", &format!("max_events = 1000\n{SMALL}"));
+    let (text, _) = evenkeel(&["check", &at_once, "--scenario", &cut, "--seeds", "1"], 0);
+    let words = "no backoff: a call that fails at once makes all its 65535 attempts at once\n";
+    assert!(text.contains(late) && text.contains(words), "{text}");
+    assert!(text.contains("\n  1 layer: 65535\n  2 layers: 4.3 × 10^9\n"), "{text}");
+    assert!(text.contains("\n  4 layers: 1.8 × 10^19\n"), "{text}");
 }
 
 #[test]

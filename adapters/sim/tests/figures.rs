@@ -120,6 +120,31 @@ fn the_map_is_drawn_whatever_is_in_it() {
 }
 
 #[test]
+fn the_map_leaves_out_the_loads_that_are_too_large_for_it() {
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    let left_out = |scenario: &Scenario| {
+        let mut map = Map::new();
+        let first = map.leave_out(scenario);
+        assert_eq!(map.cells.len(), map.loads.len() * map.lengths.len());
+        (first, map)
+    };
+    assert_eq!(left_out(&scenario), (None, Map::new()));
+    scenario.server.service = Micros::from_micros(10);
+    let (first, map) = left_out(&scenario);
+    assert_eq!((first, map.loads.len(), map.cells.len()), (Some(0.6), 5, 35));
+    // What is kept may be run, and drawn.
+    scenario.check().unwrap();
+    assert!(Map::can_run(&scenario, 0.5, Micros::from_millis(60_000)));
+    assert!(!Map::can_run(&scenario, 0.6, Micros::from_millis(60_000)));
+    let policy = named("naive").unwrap().policy();
+    assert!(is_well_formed(&map_figure(&scenario, &policy, &map).svg));
+    // A month of a fault is no run of a minute.
+    assert!(!Map::can_run(&scenario, 0.1, Micros::from_millis(30 * 86_400_000)));
+    scenario.server.service = Micros::ZERO;
+    assert!(left_out(&scenario).1.loads.is_empty());
+}
+
+#[test]
 fn a_report_needs_nothing_from_outside() {
     let scenario = scenario();
     let policy = named("naive").unwrap().policy();

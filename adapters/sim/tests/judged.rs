@@ -43,6 +43,59 @@ fn what_does_not_hold_is_said_and_fails() {
     }
 }
 
+/// A worker that serves a million a second is too fast for the small fleets of other loads.
+#[test]
+fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
+    let why = "its runs would have too many calls or events";
+    let scenario = path("fast.toml");
+    std::fs::write(&scenario, SMALL.replace("workers = 1", "service = \"0s\"")).unwrap();
+    let svg = path("fast");
+    let (text, _) = evenkeel(&["simulate", &scenario, "--svg", &svg], 0);
+    for what in ["The map leaves out 10 % load and more", "The safe load is not looked for"] {
+        assert!(text.contains(&format!("{what}: {why}.")), "{text}");
+    }
+    assert!(!text.contains("Safe load for") && !Path::new(&svg).join("map.svg").exists(), "{text}");
+    let all = ["check", "no-retry", "--scenario", &scenario, "--seeds", "1", "--assert"];
+    evenkeel(&[&all[..], &["never == 0"]].concat(), 0);
+    let (text, _) = evenkeel(&[&all[..], &["safe.load >= 0"]].concat(), 1);
+    assert!(text.contains(&format!("  The safe load is not looked for: {why}.\n")), "{text}");
+    assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
+}
+
+/// Whatever is asserted: what is simulated of a run that was cut says nothing.
+#[test]
+fn no_assertion_about_a_run_that_was_cut_holds() {
+    let scenario = path("cut.toml");
+    std::fs::write(&scenario, format!("max_events = 1\n{SMALL}")).unwrap();
+    let (junit, cut) = (path("cut.xml"), "1 of 1 runs were cut short at max_events = 1, ");
+    let check = |more: &[&str], status| {
+        let all = ["check", "no-retry", "--scenario", &scenario, "--seeds", "1"];
+        evenkeel(&[&all[..], more].concat(), status).0
+    };
+    for assertion in
+        ["never == 0", "never > 0", "recover.p95 < 60s", "amp.peak < 9", "safe.load >= 0"]
+    {
+        let text = check(&["--assert", assertion, "--junit", &junit], 1);
+        let got = "nothing, for a run was cut short at max_events";
+        assert!(text.contains(&format!("  ✗ {assertion}: {got}\n")), "{text}");
+        let (before, _) = text.split_once("In the outage").unwrap();
+        assert!(before.contains(&format!("  warning: {cut}")), "{text}");
+        assert!(std::fs::read_to_string(&junit).unwrap().contains(&format!("got {got}")));
+    }
+    // Arithmetic is not simulated.
+    check(&["--assert", "attempts.max == 1"], 0);
+    check(&["--deny-warnings"], 1);
+    let html = path("cut.html");
+    let (text, _) = evenkeel(&["simulate", &scenario, "--quick", "--html", &html], 0);
+    assert!(text.lines().nth(2).unwrap().starts_with(cut), "{text}");
+    assert!(std::fs::read_to_string(&html).unwrap().contains(&format!("\"conclusion\">{cut}")));
+    let (_, errors) = evenkeel(&["simulate", &scenario, "--csv"], 0);
+    assert!(errors.contains(&format!("evenkeel: {cut}")), "{errors}");
+    let arguments = ["compare", "--scenario", &scenario, "steady", "naive", "--quick"];
+    let (text, _) = evenkeel(&arguments, 0);
+    assert!(text.starts_with(&format!("steady: {cut}")), "{text}");
+}
+
 #[test]
 fn an_assertion_that_is_none_is_refused_with_what_would_be_right() {
     for (assertion, words) in [

@@ -9,6 +9,10 @@ use evenkeel_sim::{Named, ScenarioFile, read_policy};
 const REPEATS: &str = "[timeout]\ndefault = \"10s\"\nattempt_timeout = \"500ms\"\n[retry]\n\
                        max_attempts = 4\ncodes = [\"UNAVAILABLE\", \"DEADLINE_EXCEEDED\"]\n";
 
+/// An outage of a few seconds, so that nobody waits for a test.
+const SMALL: &str = "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\n\
+                     workers = 1\n[fault]\nstart = \"5s\"\nlength = \"10s\"\n";
+
 #[test]
 fn a_policy_with_a_list_is_judged_for_a_method_on_it() {
     let listed = read("listed", &with_list("[\"Get*\", \"List*\"]"));
@@ -73,6 +77,66 @@ fn an_empty_list_is_warned_about_and_no_retries_are_not() {
     assert_eq!(preset.method.warning(), None);
 }
 
+/// What is counted is what `explain` comes to at most, whatever else the settings say.
+#[test]
+fn attempts_are_bounded_by_time_codes_and_the_list() {
+    let time = "[timeout]\ndefault = \"2s\"\n[retry]\njitter = 0.0\n";
+    let waits = |initial: &str| {
+        format!(
+            "{time}initial_backoff = \"{initial}\"\nmax_backoff = \"{initial}\"\nmax_attempts = 4\n"
+        )
+    };
+    let any = "calls are to any method";
+    let never = Some("the first wait is no shorter than the call's timeout");
+    for (text, attempts, shown, warned) in [
+        (waits("3s"), 1, ", which is not repeated", never),
+        (waits("2s"), 1, ", which is not repeated", never),
+        (waits("1999ms"), 2, "; no list: every method is repeated", None),
+        (waits("1s"), 2, "; no list: every method is repeated", None),
+        (waits("900ms"), 3, "; no list: every method is repeated", None),
+        (waits("1ms"), 4, "; no list: every method is repeated", None),
+        // The shortest wait counts.
+        (waits("3s").replace("0.0", "\"full\""), 4, "; no list: every method is repeated", None),
+        (waits("2100ms").replace("0.0", "0.1"), 2, "; no list: every method is repeated", None),
+        (
+            "[retry]\ncodes = []\n".into(),
+            1,
+            ", which is not repeated",
+            Some("retry.codes is empty"),
+        ),
+        ("[hedging]\n".into(), 1, ", which is not repeated", Some("no call is hedged: ")),
+        (
+            "[hedging]\n[retry]\n".into(),
+            3,
+            "; no list: every method is repeated",
+            Some("no call is hedged: "),
+        ),
+    ] {
+        let named = read("bounded", &text);
+        assert_eq!(
+            (named.policy.possible_attempts(), words(&named)),
+            (attempts, format!("{any}{shown}"))
+        );
+        let warnings = named.simulated_warnings();
+        let is_told = |why: &str| warnings.iter().any(|warning| warning.contains(why));
+        assert!(warned.is_none_or(is_told), "{text}: {warnings:?}");
+        assert_eq!(named.method.warning().is_some(), warned.is_some(), "{text}");
+        let path = file("bounded.toml", &text);
+        let (told, _) = evenkeel(&["explain", path.to_str().unwrap(), "--takes", "0s"]);
+        let made = told.matches(" goes out, ").count();
+        let is_drawn = text.contains("full") || text.contains("0.1");
+        assert!(made <= attempts.into() && (is_drawn || made == usize::from(attempts)), "{told}");
+    }
+    // What is on a list is hedged.
+    let hedged = read("hedged", "[hedging]\n[retry]\nidempotent_methods = [\"Get*\"]\n");
+    assert_eq!((hedged.policy.possible_attempts(), hedged.method.warning()), (2, None));
+    let (policy, scenario) = (file("one.toml", &waits("3s")), file("small.toml", SMALL));
+    let [policy, scenario] = [&policy, &scenario].map(|path| path.to_str().unwrap());
+    let (text, _) = evenkeel(&["check", policy, "--scenario", scenario, "--seeds", "1"]);
+    assert!(text.contains("At worst, one call makes 1 attempt and takes 2.00s."), "{text}");
+    assert!(text.contains("\n  4 layers: 1\n"), "{text}");
+}
+
 #[test]
 fn of_a_service_config_it_is_the_method_with_the_most_attempts() {
     let retry = |attempts: u8| {
@@ -125,11 +189,7 @@ fn a_scenario_says_the_method_too_and_keeps_it_for_another_policy() {
 #[test]
 fn the_command_never_contradicts_itself() {
     let policy = file("command.toml", &with_list("[\"Get*\", \"List*\"]"));
-    let scenario = file(
-        "scenario.toml",
-        "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\nworkers = 1\n[fault]\n\
-         start = \"5s\"\nlength = \"10s\"",
-    );
+    let scenario = file("scenario.toml", SMALL);
     let (policy, scenario) = (policy.to_str().unwrap(), scenario.to_str().unwrap());
     let check = |more: &[&str]| {
         let first = ["check", policy, "--scenario", scenario, "--seeds", "1", "--deny-warnings"];

@@ -49,6 +49,9 @@ fn every_default_is_what_leaving_the_key_out_means() {
 fn everything_a_key_may_be_is_accepted_and_what_is_beyond_is_not() {
     for row in rows() {
         assert!(!row.may_be.is_empty(), "{} has no example", row.key);
+        let message = refused(&row.with("{ a = 1 }"));
+        let told = format!("{}: must be ", row.key);
+        assert!(message.contains(&told) && message.ends_with(", and is a section"), "{message}");
         for value in &row.may_be {
             let chosen = format!("{} = {value}", row.key);
             let needed =
@@ -65,6 +68,11 @@ fn everything_a_key_may_be_is_accepted_and_what_is_beyond_is_not() {
             for beyond in [least - 1.0, most + 1.0] {
                 refused(&row.with(&format!("{beyond}{point}")));
             }
+            let whole = if point.is_empty() { "whole " } else { "" };
+            let told =
+                format!("{}: must be a {whole}number from {least} to {most}, and is true", row.key);
+            let message = refused(&row.with("true"));
+            assert!(message.ends_with(&told), "{message}");
         }
     }
     for kind in ["law", "order", "kind"] {

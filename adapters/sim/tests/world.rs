@@ -4,7 +4,7 @@ use evenkeel_core::Micros;
 use evenkeel_sim::presets::{PRESETS, named};
 use evenkeel_sim::{
     Arrivals, FaultKind, IMMEDIATELY, Law, Order, Policy, Run, Scenario, Second, Summary,
-    recovery_time, run,
+    recovery_time, run, run_telling,
 };
 
 fn short(kind: FaultKind) -> Scenario {
@@ -160,6 +160,18 @@ fn a_run_that_is_too_long_is_cut_and_says_so() {
     scenario.max_events = 1_000;
     let record = go(&scenario, &preset("naive"));
     assert_eq!((record.events, record.cut_short), (1_000, true));
+    // Seconds that nobody has seen are not there, and so they are not good.
+    assert!(record.seconds.len() < 5, "{}", record.seconds.len());
+    let summary = Summary::of(&record, &scenario);
+    assert_eq!((summary.recovery, summary.cut_short), (None, true));
+}
+
+#[test]
+fn whoever_waits_is_told_of_each_second() {
+    let scenario = short(FaultKind::Stall);
+    let mut told = 0;
+    let record = run_telling(&scenario, &preset("naive"), 3, || told += 1).unwrap();
+    assert_eq!((told, record), (29, run(&scenario, &preset("naive"), 3).unwrap()));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tonic::transport::Endpoint;
 use pb::LookRequest;
 use pb::parts_client::PartsClient;
 
-#[path = "orders_gateway/pb.rs"]
+#[path = "orders/pb.rs"]
 mod pb;
 mod shaky;
 

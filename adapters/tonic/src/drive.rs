@@ -45,7 +45,7 @@ pub(crate) async fn drive<S: Below, const IN_FLIGHT: usize>(
                 match pauses.wait_ready(flow.reports(&attempt), attempt.deadline()).await {
                     Connected::This => send(&mut flow, attempt).await,
                     Connected::Another => flow.move_on(attempt),
-                    Connected::Late => flow.cut_off(TokioClock.now(), attempt),
+                    Connected::Late => flow.never_connected(attempt),
                     Connected::Closed => return Answer::Over(Err(flow.closed())),
                 }
             }

@@ -65,7 +65,8 @@ pub struct BudgetExhausted {
 pub struct DeadlinePassed {
     /// The call.
     pub method: Arc<str>,
-    /// Attempts made; with 0 nothing was sent.
+    /// Attempts made; with 0 nothing was sent. One that only waited for a connection counts: then
+    /// `nobody`, `connecting` or `unconnected` says so.
     pub attempts: u16,
     /// What came of them: the last status a server sent, with what a later attempt ended in as its
     /// source; that alone where no server said anything.
@@ -76,6 +77,9 @@ pub struct DeadlinePassed {
     /// The target of the last attempt, where the connection to it was still being made: nothing
     /// was sent to it.
     pub connecting: Option<Arc<str>>,
+    /// How the last dial to that target failed; or to the one whose connection the last attempt
+    /// waited for until the end, so that nothing was sent to it.
+    pub unconnected: Option<String>,
 }
 
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
@@ -183,7 +187,7 @@ impl Error for BudgetExhausted {}
 impl DeadlinePassed {
     /// Of a call that came too late to begin.
     pub(crate) const fn before_any_attempt(method: Arc<str>) -> Self {
-        Self { method, attempts: 0, last: None, nobody: None, connecting: None }
+        Self { method, attempts: 0, last: None, nobody: None, connecting: None, unconnected: None }
     }
 }
 
@@ -194,12 +198,19 @@ impl fmt::Display for DeadlinePassed {
             1 => write!(f, "deadline of {} passed in its first attempt", self.method),
             n => write!(f, "deadline of {} passed after {n} attempts", self.method),
         }?;
-        match (&self.nobody, self.connecting.as_deref()) {
-            (Some(nobody), _) => write!(f, "; {nobody}"),
-            (None, Some("")) => f.write_str("; its connection was still being made"),
-            (None, Some(to)) => write!(f, "; the connection to {to} was still being made"),
-            (None, None) => Ok(()),
+        if let Some(nobody) = &self.nobody {
+            return write!(f, "; {nobody}");
         }
+        match (self.connecting.as_deref(), &self.unconnected) {
+            (Some(""), _) => f.write_str("; its connection was still being made"),
+            (Some(to), _) => write!(f, "; the connection to {to} was still being made"),
+            (None, Some(why)) if self.attempts > 1 => {
+                return write!(f, "; the last was never connected: {why}");
+            }
+            (None, Some(why)) => return write!(f, "; it was never connected: {why}"),
+            (None, None) => Ok(()),
+        }?;
+        self.unconnected.as_ref().map_or(Ok(()), |why| write!(f, " (last: {why})"))
     }
 }
 

@@ -1,24 +1,21 @@
 //! This file knows one call from its first attempt to its last answer: the core's machine, the
 //! request to give again, and what was said last. It decides nothing; it asks the machine.
 
-use core::error::Error as _;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
-use evenkeel_tokio::core::{
-    Action, Attempt, Clock, Code, Instant, Next, Outcome, Sent, StopReason,
-};
+use evenkeel_tokio::core::{Action, Attempt, Clock, Code, Instant, Next, Outcome, Sent};
 use evenkeel_tokio::{Driven, TokioClock};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
 
 use crate::attempt::{Ended, Hold};
-use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped};
 use crate::held::Held;
 use crate::request::{Again, Payload};
-use crate::upstream::{MethodUpstream, Reports};
+use crate::upstream::{MethodUpstream, Reports, Unsent};
 use crate::wire::{pushback, status};
+
+mod stopped;
 
 /// One call.
 pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
@@ -33,8 +30,8 @@ pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
     lost: Option<Status>,
     /// Whether the last attempt was cut off by our own deadline.
     cut_off: bool,
-    /// The place whose connection was still being made then.
-    connecting: Option<Arc<str>>,
+    /// Why it was not sent then, if it was not.
+    unsent: Option<Box<Unsent>>,
 }
 
 /// The next thing to do.
@@ -65,7 +62,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
             heard: None,
             lost: None,
             cut_off: false,
-            connecting: None,
+            unsent: None,
         }
     }
 
@@ -180,8 +177,19 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
 
     /// Books an attempt that our own deadline ended.
     pub(crate) fn cut_off(&mut self, now: Instant, attempt: Attempt) -> Concluded {
+        self.unsent = self.driven.upstream().unsent(&attempt).map(Box::new);
+        self.end_late(now, attempt)
+    }
+
+    /// Books one that waited for a connection until then.
+    pub(crate) fn never_connected(&mut self, attempt: Attempt) -> Concluded {
+        let unsent = self.driven.upstream().never_connected(&attempt, self.lost.as_ref());
+        self.unsent = Some(Box::new(unsent));
+        self.end_late(TokioClock.now(), attempt)
+    }
+
+    fn end_late(&mut self, now: Instant, attempt: Attempt) -> Concluded {
         self.cut_off = true;
-        self.connecting = self.driven.upstream().connecting(&attempt);
         let at = attempt.deadline().instant().max(now);
         self.forbid_what_cannot_repeat(Sent::Maybe);
         let outcome = Outcome::new(Code::DeadlineExceeded);
@@ -214,18 +222,6 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         self.failed(TokioClock.now(), attempt, outcome)
     }
 
-    /// What came of the attempts so far: the last status a server sent, with what a later attempt
-    /// ended in as its source; that alone where no server said anything.
-    pub(crate) fn said(&mut self) -> Option<Status> {
-        match (self.heard.take(), self.lost.take()) {
-            (Some(mut heard), Some(lost)) => {
-                heard.set_source(Arc::new(lost));
-                Some(heard)
-            }
-            (heard, lost) => heard.or(lost),
-        }
-    }
-
     /// Whether the request can be given once more, now that the attempt that had it is over.
     fn take_back(&self) -> bool {
         self.again.payload().is_some_and(Payload::take_back)
@@ -246,73 +242,5 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         if !self.take_back() || committed {
             self.driven.call_mut().forbid_repeats();
         }
-    }
-
-    /// The error of a call that goes no further: what its last attempt ended in, and why that was
-    /// the last.
-    fn stopped(&mut self, reason: StopReason) -> Status {
-        let attempts = self.driven.call().attempts();
-        let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !self.cut_off).cloned();
-        let (mut status, cause) = match last {
-            Some(status) => (status, self.said().filter(|said| said.source().is_some())),
-            None => {
-                let status = self.deadline_passed();
-                (status.clone(), Some(status))
-            }
-        };
-        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
-        status
-    }
-
-    /// The error of a call that stops before it could make another attempt.
-    fn stopped_between(&mut self, reason: StopReason) -> Status {
-        match reason {
-            StopReason::CircuitOpen { retry_at } => {
-                let upstream = self.driven.upstream();
-                let target = Arc::clone(upstream.refused_by());
-                let method = Arc::clone(&upstream.method().path);
-                let key = BreakerKey { target, method };
-                let attempts = self.driven.call().attempts();
-                let now = TokioClock.now();
-                CircuitOpen::new(now, key, retry_at, attempts, self.said()).into()
-            }
-            StopReason::NoTarget if self.heard.is_none() && self.lost.is_none() => {
-                self.driven.upstream().nobody().into()
-            }
-            _ => self.stopped(reason),
-        }
-    }
-
-    /// The error of a call that has no member and waits for none; or for whom none will come.
-    fn nobody_will_come(&mut self) -> Option<Status> {
-        let upstream = self.driven.upstream();
-        let pool = upstream.pool().filter(|_| !upstream.is_trying())?;
-        if pool.is_closed() {
-            return Some(self.closed());
-        }
-        // Who is a member may not be known yet, and that is waited for by every call.
-        let nobody = upstream.found_nobody() && !self.waits && pool.list().settled;
-        nobody.then(|| self.stopped_between(StopReason::NoTarget))
-    }
-
-    /// The error of a call whose client was closed.
-    pub(crate) fn closed(&mut self) -> Status {
-        let upstream = Arc::clone(&self.driven.upstream().settings().target);
-        let attempts = self.driven.call().attempts();
-        let status = Closed { upstream, attempts, last: self.said() }.into();
-        self.over(Err(&status));
-        status
-    }
-
-    fn deadline_passed(&mut self) -> Status {
-        let method = Arc::clone(&self.driven.upstream().method().path);
-        let attempts = self.driven.call().attempts();
-        let upstream = self.driven.upstream();
-        let nobody = match &self.heard {
-            None => upstream.unready(self.lost.as_ref()),
-            Some(_) => None,
-        };
-        let connecting = self.connecting.take();
-        DeadlinePassed { method, attempts, last: self.said(), nobody, connecting }.into()
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Class {
     pub(super) tried: Tried,
     /// Those in `tried`, or the others.
     pub(super) again: bool,
+    /// For [`Strategy::Weighted`]: those of no weight, or the others.
+    pub(super) spare: bool,
 }
 
 /// Every target of a class once, in the order in which it is worth asking.
@@ -93,8 +95,10 @@ impl<'a, M: Members> Draw<'a, M> {
     }
 
     fn weighted(&self, rng: &mut impl Random) -> Option<Target> {
-        let by_weight = self.by_share(rng, |target| widen(self.members.weight(target)));
-        by_weight.or_else(|| self.uniform(rng, None))
+        if self.class.spare {
+            return self.uniform(rng, None);
+        }
+        self.by_share(rng, |target| widen(self.members.weight(target)))
     }
 
     /// Any, with a chance in proportion to its `share`; `None` if nobody has one.
@@ -128,10 +132,12 @@ impl<'a, M: Members> Draw<'a, M> {
 
     /// Whether `target` is of the class and was not drawn yet.
     fn has(&self, target: Target) -> bool {
-        let Class { standing, tried, again } = self.class;
+        let Class { standing, tried, again, spare } = self.class;
+        let weighted = matches!(self.strategy, Strategy::Weighted);
         target.number() < self.members.count()
             && tried.contains(target) == again
             && self.members.standing(target) == standing
+            && (!weighted || (self.members.weight(target) == 0) == spare)
             && !self.drawn.iter().take(self.draws).any(|drawn| *drawn == target)
     }
 }

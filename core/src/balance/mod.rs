@@ -45,8 +45,8 @@ pub trait Members {
         0
     }
 
-    /// The weight of `target`, for [`Strategy::Weighted`], in any unit; [`check_weights`] says
-    /// which are refused.
+    /// The weight of `target`, for [`Strategy::Weighted`], in any unit: twice as much is twice the
+    /// chance, whatever the number, and 0 is drained. [`check_weights`] says which are refused.
     fn weight(&self, _target: Target) -> u32 {
         WEIGHT_ONE
     }
@@ -126,8 +126,9 @@ impl Balancer {
     /// Chooses a target, and asks for leave to use it; asks another when it is refused.
     ///
     /// Only targets that are [`Up`](Standing::Up) are asked, or if there are none, those that are
-    /// [`Suspect`](Standing::Suspect); those not in `tried` first. `ask` is called at most once
-    /// for each target, and never again after it gave leave.
+    /// [`Suspect`](Standing::Suspect); those not in `tried` first. With
+    /// [`Weighted`](Strategy::Weighted) those of no weight come after all of these. `ask` is called
+    /// at most once for each target, and never again after it gave leave.
     ///
     /// Costs one look at a target where nearly all are up (two for
     /// [`LeastRequest`](Strategy::LeastRequest)), and a walk over all of them for
@@ -145,21 +146,26 @@ impl Balancer {
         mut ask: impl FnMut(Target) -> Result<Permit, Rejected>,
     ) -> Result<(Target, Permit), Refusal> {
         let mut refusal = Refusal::NoTarget;
-        for standing in [Standing::Up, Standing::Suspect] {
-            for again in [false, true] {
-                let mut draw = Draw::new(self, members, Class { standing, tried, again });
-                while let Some(target) = draw.next(rng) {
-                    match ask(target) {
-                        Ok(permit) => {
-                            self.next = target.number().wrapping_add(1);
-                            return Ok((target, permit));
+        // Of no weight are those that are being drained: they come after whoever has one.
+        let kinds = if matches!(self.strategy, Strategy::Weighted) { 2 } else { 1 };
+        for spare in [false, true].into_iter().take(kinds) {
+            for standing in [Standing::Up, Standing::Suspect] {
+                for again in [false, true] {
+                    let class = Class { standing, tried, again, spare };
+                    let mut draw = Draw::new(self, members, class);
+                    while let Some(target) = draw.next(rng) {
+                        match ask(target) {
+                            Ok(permit) => {
+                                self.next = target.number().wrapping_add(1);
+                                return Ok((target, permit));
+                            }
+                            Err(rejected) => refusal = refusal.or_sooner(rejected),
                         }
-                        Err(rejected) => refusal = refusal.or_sooner(rejected),
                     }
                 }
-            }
-            if refusal != Refusal::NoTarget {
-                break;
+                if refusal != Refusal::NoTarget {
+                    break;
+                }
             }
         }
         Err(refusal)

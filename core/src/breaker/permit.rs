@@ -28,7 +28,8 @@ impl Permit {
         if self.half_opened { Some(Transition::HalfOpened) } else { None }
     }
 
-    /// Takes it apart for storage; [`of_epoch`](Self::of_epoch) puts it together again.
+    /// What is stored of it: with [`of_epoch`](Self::of_epoch) the attempt can be booked, and what
+    /// giving it changed is no longer known.
     pub(crate) const fn epoch(&self) -> u32 {
         self.epoch
     }

@@ -157,9 +157,14 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     }
 
     /// Says that the request cannot be given a second time, because a stream was read or a body is
-    /// too large to keep. Nothing is repeated from here on, not even what was never sent.
-    pub const fn forbid_repeats(&mut self) {
+    /// too large to keep. Nothing is repeated from here on, not even what was never sent, and not
+    /// what was waiting to be.
+    pub fn forbid_repeats(&mut self) {
         self.flags |= NOT_REPLAYABLE;
+        if self.started > 0 && matches!(self.phase, Phase::Ready | Phase::Waiting) {
+            let others = IN_FLIGHT > 1 && self.is_flying();
+            self.phase = if others { Phase::Trying } else { Phase::Ended(Stop::NotReplayable) };
+        }
     }
 
     /// Settles on `attempt`, whose answer has begun to arrive: every other attempt under way is
@@ -203,7 +208,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Says how `attempt` ended, and answers what follows.
     ///
     /// At or after the attempt's deadline it is a `DEADLINE_EXCEEDED` of the attempt, whatever
-    /// `outcome` says. If the attempt was given up already, nothing changes.
+    /// `outcome` says, also that it was never sent: nobody can tell an answer that was late from a
+    /// driver that was. If the attempt was given up already, nothing changes.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub fn complete<U: Upstream + ?Sized>(
         &mut self,

@@ -33,8 +33,8 @@ pub trait Upstream {
     /// Books the end of an attempt on the breaker of `target` and on the throttle.
     fn record(&mut self, now: Instant, target: Target, permit: Permit, report: &Report);
 
-    /// Whether the throttle lets a retry be scheduled, or a hedge be sent. Asked once for each; for
-    /// a retry after the failure was booked.
+    /// Whether the throttle lets a retry be scheduled, or a hedge be sent. Asked once for each, for
+    /// a retry after the failure was booked: what a token is taken for here stays paid for.
     fn retry_allowed(&mut self, _now: Instant) -> bool {
         true
     }

@@ -10,7 +10,29 @@
 //! | [`Dhcp4`] | 4 s | × 2 | 64 s | ± 1 s |
 //! | [`Dhcp6`] | 1..=10 s | × 2 (1.9 to 2.1) | by message, ± 10 % | ± 10 % |
 //!
-//! All of them answer `next_delay(&mut Growth, &mut impl Random)` as a [`Backoff`] does.
+//! All of them answer `next_delay(&mut Growth, &mut impl Random)` as a [`Backoff`] does, but only
+//! [`FREERTOS`] is one. [`Coap`], [`Dhcp4`] and [`Dhcp6`] fit no policy: keep a
+//! [`Growth`](crate::Growth) and a [`SmallRng`](crate::SmallRng) yourself, and count the repetitions.
+//!
+//! ```
+//! use evenkeel_core::presets::{Coap, FREERTOS};
+//! use evenkeel_core::rng::seed_from;
+//! use evenkeel_core::{Growth, Instant, Micros, RetryPolicy, SmallRng};
+//!
+//! const RETRY: RetryPolicy = RetryPolicy::DEFAULT.with_backoff(FREERTOS);
+//! assert_eq!(RETRY.backoff().max(), Micros::from_millis(5_000));
+//!
+//! // A confirmable message, sent at once and then once more after each wait.
+//! let (mut growth, mut rng) = (Growth::START, SmallRng::seeded(seed_from(b"chip id")));
+//! let mut now = Instant::ZERO;
+//! for _repetition in 0..Coap::MAX_RETRANSMIT {
+//!     now = now + Coap::RFC_7252.next_delay(&mut growth, &mut rng);
+//! }
+//! assert!(now.since(Instant::ZERO) <= Coap::MAX_TRANSMIT_SPAN);
+//! // It is given up one more wait later.
+//! now = now + Coap::RFC_7252.next_delay(&mut growth, &mut rng);
+//! assert!(now.since(Instant::ZERO) <= Coap::MAX_TRANSMIT_WAIT);
+//! ```
 
 mod coap;
 mod dhcp4;

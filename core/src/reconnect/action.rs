@@ -14,7 +14,7 @@ pub enum ReconnectAction {
     Escalate(Escalation),
     /// The give-up window is over. Final, and stays final.
     GiveUp,
-    /// Poll again at this instant, or when something has happened; never before `now`.
+    /// Poll again at this instant, always later than `now`, or when something has happened.
     /// [`Instant::MAX`]: only when something has happened.
     WaitUntil(Instant),
 }

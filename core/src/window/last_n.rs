@@ -74,7 +74,8 @@ impl Default for LastN<4> {
     }
 }
 
-/// What [`LastN`] remembers: a ring with one bit per call.
+/// What [`LastN`] remembers: a ring with one bit per call. It belongs to one rule: under another `n`
+/// its bits would be those of other calls.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LastNMemory<const WORDS: usize> {

@@ -66,8 +66,8 @@ impl Any for Duration {
     }
 }
 
-/// The value made of others, or one of those listed, by as many flips of a coin as it takes.
-macro_rules! one_of {
+/// The value made of others.
+macro_rules! made_of {
     ($type:ty: $value:expr) => {
         impl Any for $type {
             fn any() -> Self {
@@ -75,12 +75,22 @@ macro_rules! one_of {
             }
         }
     };
-    ($type:ty: $($value:expr),* $(,)?) => {
+}
+
+/// One of the variants listed, by as many flips of a coin as it takes. They are all that there are:
+/// of one that is missing here no panic would be noticed, so the compiler does not let it be missing.
+macro_rules! one_of {
+    ($type:ident: $(
+        $variant:ident $(($($value:expr),*))? $({ $($field:ident: $named:expr),* })?
+    ),* $(,)?) => {
         impl Any for $type {
             fn any() -> Self {
+                const _: fn(&$type) = |listed| match listed {
+                    $($type::$variant { .. } => (),)*
+                };
                 loop {
                     $(if any() {
-                        return $value;
+                        return Self::$variant $(($($value),*))? $({ $($field: $named),* })?;
                     })*
                 }
             }
@@ -88,40 +98,35 @@ macro_rules! one_of {
     };
 }
 
-one_of!(Instant: Self::from_micros(any()));
-one_of!(Micros: Self::from_micros(any()));
-one_of!(Deadline: Self::at(any()));
-one_of!(Code: Self::from_number(any()));
-one_of!(CodeSet: Self::EMPTY.with(any()).with(any()).without(any()));
-one_of!(Target: Self::new(any()));
-one_of!(Tried: Self::NONE.with(any()).with(any()));
-one_of!(Rejected: Self { retry_at: any() });
-one_of!(Setback: Self { failures: any(), dial_at: any() });
-one_of!(BudgetExhausted: Self { elapsed: any(), total: any() });
-one_of!(Outcome: Self { code: any(), sent: any(), pushback: any() });
-one_of!(Report: Self { outcome: any(), took: any(), weight: any() });
-one_of!(Answer: Self::Failed, Self::NotServing, Self::Serving, Self::Unimplemented);
-one_of!(Bad: Self::Failures, Self::SlowCalls);
-one_of!(Because: Self::Backoff, Self::Hint, Self::Pushback, Self::Transparent);
-one_of!(HealthChange: Self::Healthy, Self::Unhealthy);
+made_of!(Instant: Self::from_micros(any()));
+made_of!(Micros: Self::from_micros(any()));
+made_of!(Deadline: Self::at(any()));
+made_of!(Code: Self::from_number(any()));
+made_of!(CodeSet: Self::EMPTY.with(any()).with(any()).without(any()));
+made_of!(Target: Self::new(any()));
+made_of!(Tried: Self::NONE.with(any()).with(any()));
+made_of!(Rejected: Self { retry_at: any() });
+made_of!(Setback: Self { failures: any(), dial_at: any() });
+made_of!(BudgetExhausted: Self { elapsed: any(), total: any() });
+made_of!(Outcome: Self { code: any(), sent: any(), pushback: any() });
+made_of!(Report: Self { outcome: any(), took: any(), weight: any() });
+one_of!(Answer: Failed, NotServing, Serving, Unimplemented);
+one_of!(Bad: Failures, SlowCalls);
+one_of!(Because: Backoff, Hint, Pushback, Transparent);
+one_of!(HealthChange: Healthy, Unhealthy);
+one_of!(Jitter: Decorrelated, Equal, Full, None, Proportional(any()));
+one_of!(Next: Retry { at: any(), because: any() }, StillTrying, Stop(any()));
+one_of!(OutlierChange: Ejected, Quarantined, Returned);
+one_of!(Pushback: AtLeast(any()), Exactly(any()), None, Stop);
+one_of!(Sent: Maybe, Never, NotConnected, Refused);
+one_of!(Standing: Down, Suspect, Up);
 one_of!(
-    Jitter: Self::Decorrelated, Self::Equal, Self::Full, Self::None, Self::Proportional(any())
+    StopReason: AttemptsUsedUp, Cancelled, CircuitOpen { retry_at: any() }, DeadlinePassed,
+    DeadlineWouldPass, HintTooLong { hint: any() }, NoTarget, NotIdempotent, NotReplayable,
+    NotRetryable, PushedBack, Succeeded, Throttled,
 );
-one_of!(Next: Self::Retry { at: any(), because: any() }, Self::StillTrying, Self::Stop(any()));
-one_of!(OutlierChange: Self::Ejected, Self::Quarantined, Self::Returned);
-one_of!(Pushback: Self::AtLeast(any()), Self::Exactly(any()), Self::None, Self::Stop);
-one_of!(Sent: Self::Maybe, Self::Never, Self::NotConnected, Self::Refused);
-one_of!(Standing: Self::Down, Self::Suspect, Self::Up);
-one_of!(
-    StopReason: Self::AttemptsUsedUp, Self::CircuitOpen { retry_at: any() },
-    Self::HintTooLong { hint: any() }, Self::NoTarget, Self::Succeeded,
-);
-one_of!(Strategy: Self::LeastRequest, Self::Random, Self::RoundRobin, Self::Weighted);
-one_of!(
-    Transition: Self::Closed, Self::ForcedClosed, Self::ForcedOpen, Self::HalfOpened, Self::Opened
-);
-one_of!(Unimplemented: Self::Healthy, Self::Unhealthy);
-one_of!(
-    Verdict: Self::Failure, Self::Ignored, Self::SlowFailure, Self::SlowSuccess, Self::Success
-);
-one_of!(Weight: Self::Cancelled, Self::Counts, Self::CutShort, Self::Transparent);
+one_of!(Strategy: LeastRequest, Random, RoundRobin, Weighted);
+one_of!(Transition: Closed, ForcedClosed, ForcedOpen, HalfOpened, Opened);
+one_of!(Unimplemented: Healthy, Unhealthy);
+one_of!(Verdict: Failure, Ignored, SlowFailure, SlowSuccess, Success);
+one_of!(Weight: Cancelled, Counts, CutShort, Transparent);

@@ -15,7 +15,8 @@ pub const PAGE: &str = "docs/scenarios.md";
 ///
 /// # Errors
 ///
-/// A scenario is about a row that the page does not have, or the place for the runtimes is gone.
+/// A scenario is about a row that the page does not have, a row lacks a cell that is written by hand,
+/// or the place for the runtimes is gone.
 pub fn page(text: &str) -> Result<String, String> {
     let mut unseen: BTreeSet<&str> =
         all().iter().flat_map(Scenario::ids).map(String::as_str).collect();
@@ -30,7 +31,8 @@ pub fn page(text: &str) -> Result<String, String> {
             let rows: Vec<&str> =
                 core::iter::from_fn(|| lines.next_if(|line| line.starts_with('|'))).collect();
             // The first is the line under the header.
-            let rows: Vec<Row<'_>> = rows.iter().skip(1).filter_map(|row| Row::read(row)).collect();
+            let rows: Vec<Row<'_>> =
+                rows.iter().skip(1).map(|row| Row::read(row)).collect::<Result<_, _>>()?;
             rows.iter().for_each(|row| _ = unseen.remove(row.id));
             page.push_str(&table(&rows));
         } else {
@@ -56,10 +58,18 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn read(line: &'a str) -> Option<Self> {
-        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
-        let [id, situation, here, .., places] = cells[..] else { return None };
-        Some(Self { id, situation, here, places })
+    fn read(line: &'a str) -> Result<Self, String> {
+        let inside = line.strip_prefix("| ").and_then(|rest| rest.strip_suffix(" |"));
+        let cells: Vec<&str> = inside.unwrap_or_default().split(" | ").collect();
+        match cells[..] {
+            // An empty cell with one blank in it is no cell.
+            [id, situation, here, .., places] if !places.is_empty() && !places.contains('|') => {
+                Ok(Self { id, situation, here, places })
+            }
+            _ => Err(format!(
+                "{PAGE}: no id, situation, what happens, or where it is a test: {line}"
+            )),
+        }
     }
 
     fn scenarios(&self) -> Vec<&'static Scenario> {

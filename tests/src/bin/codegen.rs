@@ -40,13 +40,10 @@ fn main() -> Result<ExitCode> {
 fn sources() -> Result<[(&'static str, String); 4]> {
     let tables = protox::compile(TABLES, [root("adapters/tonic-build/tests/proto")])?;
     let payments = "adapters/tonic/examples/payments_lab/proto";
-    let orders = "adapters/tonic/examples/orders_gateway/proto";
+    let orders = "adapters/tonic/examples/orders/proto";
     Ok([
         ("adapters/tonic-build/tests/written/methods.rs", method_table(&tables)),
-        (
-            "adapters/tonic/examples/orders_gateway/pb.rs",
-            module(orders, "orders.proto", "orders.v1")?,
-        ),
+        ("adapters/tonic/examples/orders/pb.rs", module(orders, "orders.proto", "orders.v1")?),
         (
             "adapters/tonic/examples/payments_lab/pb.rs",
             module(payments, "payments.proto", "payments.v1")?,

@@ -1,8 +1,8 @@
 //! Several attempts under way at once, the way gRPC A6 hedges.
 
 use evenkeel_core::{
-    Action, Attempt, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, StopReason,
-    Throttle, ThrottlePolicy, Weight,
+    Action, Attempt, Because, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, Sent,
+    StopReason, Throttle, ThrottlePolicy, Weight,
 };
 
 use crate::driver::{HANG, OK, Reply, Run, U, after, at_once, drive};
@@ -106,6 +106,31 @@ fn an_attempt_that_has_begun_to_answer_is_alone_and_stays_so() {
     let broken = call.complete(now, &mut pool, second, U);
     assert_eq!(broken, Next::Stop(StopReason::NotReplayable));
     assert_eq!((pool.members[0].booked.len(), pool.members[1].booked.len()), (1, 1));
+}
+
+/// Neither what was about to go out at once, because it was never sent, nor what was waiting to.
+#[test]
+fn what_was_to_be_repeated_is_not_once_repeats_are_forbidden() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+    let mut hedges = flying(&mut call, &mut now, &mut pool, 2);
+    let (second, first) = (hedges.pop().unwrap(), hedges.pop().unwrap());
+    let unsent = call.complete(now, &mut pool, second, U.with_sent(Sent::Never));
+    assert!(matches!(unsent, Next::Retry { because: Because::Transparent, .. }));
+    call.commit(now, &mut pool, &first);
+    assert_eq!(call.poll(now, &mut pool), Action::WaitUntil(call.deadline().instant()));
+    assert_eq!(call.complete(now, &mut pool, first, OK), Next::Stop(StopReason::Succeeded));
+
+    for (sent, attempts) in [(Sent::Never, 0), (Sent::Maybe, 1)] {
+        let mut pool = Pool::of(3, calls(3, 100), opens_after(5));
+        let mut call = Call::new(pool.policy.deadline(now, Deadline::NONE), 1);
+        let Action::Attempt(only) = call.poll(now, &mut pool) else { panic!("nothing sent") };
+        call.complete(now, &mut pool, only, U.with_sent(sent));
+        call.forbid_repeats();
+        assert_eq!(call.poll(now, &mut pool), Action::Finish(StopReason::NotReplayable));
+        assert_eq!(call.attempts(), attempts);
+    }
 }
 
 /// Polls until so many attempts are under way; they are left to hang.

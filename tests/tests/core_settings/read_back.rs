@@ -9,6 +9,7 @@ use evenkeel_core::{
     RetryPolicy, Rung, Standing, Strategy, SuccessRate, Target, ThrottlePolicy, TimeWindow,
     Unimplemented, WEIGHT_ONE,
 };
+use evenkeel_tests::model::settings::JITTERS;
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -36,15 +37,7 @@ fn calls_and_retries() {
 
 #[test]
 fn waits() {
-    let shapes = [
-        Jitter::Decorrelated,
-        Jitter::Equal,
-        Jitter::Full,
-        Jitter::None,
-        Jitter::Proportional(0),
-        Jitter::Proportional(1_000),
-    ];
-    for shape in shapes {
+    for shape in JITTERS {
         let backoff = Backoff::new(secs(1), secs(9)).unwrap().with_jitter(shape).unwrap();
         assert_eq!((backoff.jitter(), backoff.initial()), (shape, span(1)));
         assert_eq!(backoff.max(), span(9));

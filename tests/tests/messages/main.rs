@@ -10,6 +10,7 @@ mod refusals;
 mod sources;
 mod statuses;
 mod stops;
+mod tell;
 
 use core::fmt::Write;
 use std::collections::BTreeSet;
@@ -42,15 +43,16 @@ async fn the_page_has_every_message_and_no_other() {
         ("Warnings about settings", WARNINGS, refusals::warnings()),
     ] {
         named.extend(rows.iter().map(|row| row.of));
+        if rows.iter().all(|row| row.of.starts_with("StopReason::")) {
+            let words = sources::words_of_reasons();
+            let cells = rows.iter().map(|row| [&*row.text, row.of, &*words[row.of], row.to_do]);
+            section(&mut page, title, intro, ["message", "type", "told as", "what to do"], cells);
+            continue;
+        }
         let says_what_to_do = rows.iter().all(|row| row.of.starts_with("Warning::"));
         let head = ["message", "type", if says_what_to_do { "why" } else { "what to do" }];
-        section(
-            &mut page,
-            title,
-            intro,
-            head,
-            rows.iter().map(|row| [&*row.text, row.of, row.to_do]),
-        );
+        let cells = rows.iter().map(|row| [&*row.text, row.of, row.to_do]);
+        section(&mut page, title, intro, head, cells);
     }
     let events = sources::events();
     let lines = events.iter().map(|event| [&*event.text, event.level, to_do_about(&event.text)]);
@@ -76,20 +78,22 @@ fn to_do_about(text: &str) -> &'static str {
     known.map_or("", |(_, to_do)| to_do)
 }
 
-fn section<'a>(
+/// The first cell of a row is a message, the second a name, and the others are sentences.
+fn section<'a, const CELLS: usize>(
     page: &mut String,
     title: &str,
     intro: &str,
-    head: [&str; 3],
-    rows: impl Iterator<Item = [&'a str; 3]>,
+    head: [&str; CELLS],
+    rows: impl Iterator<Item = [&'a str; CELLS]>,
 ) {
-    let [message, of, to_do] = head;
-    let _ =
-        write!(page, "\n## {title}\n\n{intro}\n\n| {message} | {of} | {to_do} |\n|---|---|---|\n");
-    for [message, of, to_do] in rows {
-        assert!(!message.is_empty() && !to_do.is_empty(), "{of}: {message:?}, {to_do:?}");
-        let message = message.replace('|', "\\|").replace('\n', " ");
-        let _ = writeln!(page, "| {message} | `{of}` | {to_do} |");
+    let _ = write!(page, "\n## {title}\n\n{intro}\n\n| {} |\n", head.join(" | "));
+    let _ = writeln!(page, "|{}", "---|".repeat(CELLS));
+    for cells in rows {
+        assert!(cells.iter().all(|cell| !cell.is_empty()), "{cells:?}");
+        let mut cells = cells.map(str::to_owned);
+        cells[0] = cells[0].replace('|', "\\|").replace('\n', " ");
+        cells[1] = format!("`{}`", cells[1]);
+        let _ = writeln!(page, "| {} |", cells.join(" | "));
     }
 }
 
@@ -114,7 +118,10 @@ change with any version; programs look at the types.\n";
 
 const STATUSES: &str = "A call ends in a `tonic::Status`. Where it is ours, or more is known of it, \
     `evenkeel_tonic::cause`\nfinds one of these types in its sources.";
-const STOPS: &str = "The `reason` of a `Stopped`, and of `Error::Peer` without gRPC.";
+const STOPS: &str = "The `reason` of a `Stopped`, and of `Error::Peer` without gRPC. The log's `retry \
+    denied` and the metric\n`resilience.retry.denied` say it in the word of the third column. Their \
+    `budget` is the throttle's tokens, and not\nthe request's time, which in this project's other \
+    words is the budget.";
 const PLAIN: &str = "Of `evenkeel-core`, and of the drivers in `evenkeel-std` and `evenkeel-tokio`; those \
     of\n`evenkeel-embassy` say the same.";
 const BUILT: &str = "`BuildError`, and what the policies of the core refuse. A setting is named as in a \

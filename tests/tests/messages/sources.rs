@@ -72,6 +72,25 @@ pub(crate) fn events() -> Vec<Event> {
     events.into_iter().collect()
 }
 
+/// Under which word the record of a call tells each reason: those of its end, and the one it hears
+/// when the throttle says no.
+pub(crate) fn words_of_reasons() -> BTreeMap<String, String> {
+    let observe = root().join("adapters/tonic/src/observe");
+    let read = |file| fs::read_to_string(observe.join(file)).unwrap();
+    let (ending, seen) = (read("ending.rs"), read("seen.rs"));
+    let arms = ending.split("fn denial(").nth(1).and_then(|found| found.split("\n}").next());
+    let mut words = BTreeMap::new();
+    for (reasons, word) in arms.expect("the words").lines().filter_map(|arm| arm.split_once("=>")) {
+        let names = reasons.split('|').filter_map(|name| name.split_whitespace().next());
+        let word =
+            word.split('"').nth(1).map_or_else(|| "-".to_owned(), |word| format!("`{word}`"));
+        words.extend(names.map(|name| (name.to_owned(), word.clone())));
+    }
+    let throttled = seen.split("self.denied(\"").nth(1).and_then(|found| found.split('"').next());
+    words.insert("StopReason::Throttled".to_owned(), format!("`{}`", throttled.expect("a word")));
+    words
+}
+
 /// The strings between the brackets of a call.
 fn literals(call: &str) -> Vec<String> {
     let (mut depth, mut found, mut letters) = (1, Vec::new(), call.chars());
@@ -196,6 +215,11 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "a verdict changed; `reason` says what the check came to: a failed dial, no answer in time, what it answered",
     ),
     (
+        "hedge",
+        "in the span of a call: another attempt goes out beside those that have not answered; \
+         `attempts` is how many went before",
+    ),
+    (
         "hedging is configured, and no list says which methods may be executed twice, so none \
          is hedged; name them with Builder::methods or Builder::idempotent",
         "or take the hedging out",
@@ -213,14 +237,19 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "give the server one, or turn health checks off for this upstream",
     ),
     (
+        "not sent",
+        "in the span of a call that had no attempt: what said no is its `reason`, one of those in \
+         [observability](observability.md#the-spans); the error says more",
+    ),
+    (
         "quarantined",
         "an attempt did not reach this member; it is passed over for `balancing.quarantine`",
     ),
     ("retry", "in the span of a call: what the next attempt waits for"),
     (
         "retry denied",
-        "in the span of a call: its `reason` is one of those in \
-         [observability](observability.md)",
+        "in the span of a call, after `attempts`: its `reason` is the word of [one of \
+         these](#why-there-was-no-further-attempt)",
     ),
     (
         "something above this client retries too, and attempts multiply; keep one retry loop",

@@ -77,7 +77,8 @@ async fn local() -> Vec<Row> {
             "DeadlinePassed",
             said::<DeadlinePassed>(&fails(hangs).await),
             "the time was too short or the server too slow: compare with the method's usual times, \
-             and with `attempts`",
+             and with `attempts`. In a channel of tonic's own a dial that hangs looks the same; \
+             with `Builder::connectivity`, and in a pool, it has a row of its own below",
         ),
         Row::new(
             "BudgetExhausted",
@@ -100,6 +101,9 @@ async fn pooled() -> Vec<Row> {
     let waits = orders().wait_for_ready(true).timeout(3 * SECOND).unwrap();
     let waits = Kit::builder("orders").pool(members()).calls(waits).health(|health| health);
     let late = call(waits.build().unwrap().channel()).await;
+    let single = orders().wait_for_ready(true).timeout(3 * SECOND).unwrap();
+    let single = RawClient::of(ECHO, single.build(net.channel("a")).unwrap());
+    let unconnected = { single }.unary("ping").await.unwrap_err();
     net.on_dial("a", [Dial::Hang]);
     let hung = orders().timeout(SECOND).unwrap().build_pool(members()).unwrap();
     let hung = call(hung).await;
@@ -124,6 +128,12 @@ async fn pooled() -> Vec<Row> {
             said::<DeadlinePassed>(&late),
             "a call that waited for a connection, and no member had one: `nobody` says what was \
              last heard of each, from its dial or its health check",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&unconnected),
+            "nothing was sent: it waited for the connection of its one channel to the end, and \
+             `unconnected` is how the last dial failed. `attempts` counts it",
         ),
         Row::new(
             "DeadlinePassed",

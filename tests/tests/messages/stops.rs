@@ -52,12 +52,15 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         ),
         StopReason::DeadlinePassed => (
             "StopReason::DeadlinePassed",
-            "no time was left when the call began, or its last attempt took it all",
+            "no attempt could begin before it: no time was left, a call waited for a member to the \
+             end, or the program woke too late from a wait. An attempt that took all the time ends \
+             as one that failed with `DEADLINE_EXCEEDED`: see `NotRetryable` and \
+             `DeadlineWouldPass`",
         ),
         StopReason::DeadlineWouldPass => (
             "StopReason::DeadlineWouldPass",
-            "a retry would have begun after the deadline: a longer deadline, a shorter backoff, or \
-             a limit for each attempt",
+            "a retry would have begun after the deadline, or the server asked for more time than \
+             is left: a longer deadline, a shorter backoff, or a limit for each attempt",
         ),
         StopReason::HintTooLong { .. } => (
             "StopReason::HintTooLong",
@@ -75,7 +78,9 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         ),
         StopReason::NotRetryable => (
             "StopReason::NotRetryable",
-            "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong there",
+            "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong \
+             there. For `DEADLINE_EXCEEDED` look for a `DeadlinePassed` in the sources first: then \
+             the deadline was ours, and no server's word",
         ),
         StopReason::PushedBack => (
             "StopReason::PushedBack",

@@ -4,7 +4,7 @@ use evenkeel_tests::{Reply, drop_at_every_poll};
 use evenkeel_tonic::{Builder, HedgePolicy};
 
 use crate::figures::Figures;
-use crate::lab::{ECHO, Lab, client, counted, millis, ok};
+use crate::lab::{ECHO, Lab, busy, client, counted, millis, ok};
 use crate::tracer::Tracer;
 
 /// After 20 ms a second attempt, and after 20 more a third.
@@ -50,6 +50,25 @@ async fn attempts_side_by_side_are_spans_side_by_side() {
         })
         .collect();
     assert_eq!(shown, [["0", "false", "CANCELLED"], ["1", "true", "OK"]]);
+    let hedges = tracer.events("hedge");
+    let [hedge] = &*hedges else { panic!("{hedges:?}") };
+    let told = ["attempts", "upstream"].map(|field| hedge.field(field).unwrap());
+    assert_eq!((hedge.parent, told), (Some(0), ["1", "lab"]));
+    assert!(tracer.events("retry").is_empty());
+}
+
+/// A failure brings the next attempt forward: that is no backoff.
+#[tokio::test(start_paused = true)]
+async fn a_hedge_after_a_failure_is_told_as_one() {
+    let tracer = Tracer::begin();
+    let lab = Lab::new(hedged(client().spans()), [busy(), ok()]);
+    lab.unary(ECHO).await.unwrap();
+    let retries = tracer.events("retry");
+    let [retry] = &*retries else { panic!("{retries:?}") };
+    let told = ["attempts", "because", "code", "wait"].map(|field| retry.field(field).unwrap());
+    assert_eq!(told, ["1", "hedge", "UNAVAILABLE", "0ns"]);
+    assert!(tracer.events("hedge").is_empty(), "none was under way");
+    assert_eq!(tracer.spans("attempt")[1].field("hedge"), Some("true"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -20,6 +20,7 @@ mod hedges;
 mod labels;
 mod members;
 mod numbers;
+mod plain_log;
 mod records;
 mod secrets;
 mod spans;

@@ -1,14 +1,19 @@
 //! The span of a call, its attempts below it, and what happened in them: O1, O2, O4, O6.
 
-use evenkeel_tests::{Reply, drop_at_every_poll};
-use evenkeel_tonic::MethodKind;
-use tonic::{Code, Status};
+use core::time::Duration;
+use std::sync::Arc;
+
+use evenkeel_tests::{Network, RawClient, Reply, drop_at_every_poll};
+use evenkeel_tokio::{Budget, with_budget};
+use evenkeel_tonic::core::BudgetPolicy;
+use evenkeel_tonic::{MethodKind, Pool};
+use tonic::{Code, Request, Status};
 
 use crate::lab::{
     CHARGE, ECHO, EXPORT, KINDS, Lab, busy, client, fails, millis, ok, opens_after, pass, refused,
     retries,
 };
-use crate::tracer::Tracer;
+use crate::tracer::{Told, Tracer};
 
 #[tokio::test(start_paused = true)]
 async fn o02_one_span_for_the_call_and_one_below_it_for_each_attempt() {
@@ -69,8 +74,10 @@ async fn decisions_are_events_in_the_calls_span() {
     assert_eq!(told, ["1", "backoff", "UNAVAILABLE", "lab", "100ms"]);
     let denied = tracer.events("retry denied");
     let [denied] = &*denied else { panic!("{denied:?}") };
-    let told = ["code", "reason", "upstream"].map(|field| denied.field(field).unwrap());
-    assert_eq!((denied.parent, told), (Some(0), ["UNAVAILABLE", "attempts", "lab"]));
+    let told = ["attempts", "code", "reason", "upstream"];
+    let told = told.map(|field| denied.field(field).unwrap());
+    assert_eq!((denied.parent, told), (Some(0), ["2", "UNAVAILABLE", "attempts", "lab"]));
+    assert!(tracer.events("not sent").is_empty());
     let opened = tracer.events("circuit breaker");
     let [opened] = &*opened else { panic!("{opened:?}") };
     assert_eq!((opened.parent, opened.field("state")), (Some(0), Some("open")));
@@ -118,6 +125,47 @@ async fn g89_a_rejected_call_has_no_attempt_below_it() {
     let call = &tracer.spans("call")[0];
     assert_eq!((call.field("status"), call.field("origin")), (Some("rejected"), Some("local")));
     assert!(tracer.spans("attempt").is_empty());
+    assert_eq!(not_sent(&tracer), ["UNAVAILABLE breaker lab"]);
+}
+
+/// Nobody was asked, and there is nothing below the call's span: the event says what said no.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_sent_says_who_would_not_have_it() {
+    let tracer = Tracer::begin();
+    let lab = Lab::new(client().spans().retry(retries(3, 100)), [ok()]);
+    let budget = Arc::new(Budget::new(millis(100), BudgetPolicy::DEFAULT).unwrap());
+    pass(200).await;
+    with_budget(Some(budget), lab.unary(ECHO)).await.unwrap_err();
+    let mut request = Request::new("ping");
+    request.set_timeout(Duration::ZERO);
+    lab.client(ECHO).unary(request).await.unwrap_err();
+    let pool = Pool::of([("a", Network::new().channel("a"))]);
+    let service = client().spans().build_pool(pool).unwrap();
+    let mut pooled = RawClient::of(ECHO, service.clone());
+    service.pool().unwrap().set_targets([]);
+    pooled.unary("ping").await.unwrap_err();
+    service.pool().unwrap().close(millis(1)).await;
+    pooled.unary("ping").await.unwrap_err();
+    lab.unary(ECHO).await.unwrap();
+    let words = [
+        "DEADLINE_EXCEEDED request_budget lab",
+        "DEADLINE_EXCEEDED deadline lab",
+        "UNAVAILABLE no_target lab",
+        "UNAVAILABLE closed lab",
+    ];
+    assert_eq!(not_sent(&tracer), words);
+    assert!(tracer.events("retry denied").is_empty(), "it was denied nothing");
+    drop(lab.unary(ECHO));
+    assert_eq!(not_sent(&tracer).len(), words.len(), "a caller who leaves is told nothing");
+}
+
+fn not_sent(tracer: &Tracer) -> Vec<String> {
+    let events = tracer.events("not sent");
+    let words = |event: &Told| {
+        ["code", "reason", "upstream"].map(|field| event.field(field).unwrap().to_owned())
+    };
+    assert!(events.iter().all(|event| event.parent.is_some()), "each in its call's span");
+    events.iter().map(|event| words(event).join(" ")).collect()
 }
 
 /// The caller's span is the parent, and is what is current again once a call has been polled.

@@ -9,6 +9,7 @@ use libtest_mimic::{Failed, Trial};
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         Trial::test("the page is as it would be written", the_page_is_as_it_would_be_written),
+        Trial::test("a row that is not whole is refused", a_row_that_is_not_whole_is_refused),
         Trial::test("every lack is one of some scenario", every_lack_is_one_of_some_scenario),
         Trial::test("every scenario has a runtime", every_scenario_has_a_runtime),
         Trial::test("what is not understood is refused", what_is_not_understood_is_refused),
@@ -24,6 +25,20 @@ fn the_page_is_as_it_would_be_written() -> Result<(), Failed> {
     } else {
         Err(format!("{PAGE} is not current: cargo run -p evenkeel-scripted").into())
     }
+}
+
+/// It would be lost when the page is written, or be a test that nobody looks for.
+fn a_row_that_is_not_whole_is_refused() -> Result<(), Failed> {
+    let found = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PAGE))?;
+    let under = "| id | situation | here | where |\n|---|---|---|---|\n";
+    for row in ["| X1 | a | b |  |", "| X1 | a | b | |", "| X1 | a | b |", "| X1 | a | b | core"] {
+        match page(&format!("{found}\n{under}{row}\n")) {
+            Err(said) if said.contains(row) => {}
+            other => return Err(format!("{row}: {other:?}").into()),
+        }
+    }
+    page(&format!("{found}\n{under}| X1 | a | b | core |\n"))?;
+    Ok(())
 }
 
 /// A lack of which no scenario asks is a lack nobody can check.

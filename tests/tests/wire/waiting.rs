@@ -197,3 +197,56 @@ async fn a_target_that_accepts_and_closes_is_dialled_a_few_times() {
         assert!((2..=20).contains(&dials), "{dials} dials");
     }
 }
+
+const LATE: &str = "deadline of /lab.v1.Lab/Echo passed";
+
+/// It was never sent, and how the dial failed is in the error's own words.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waited_to_the_end_says_that_it_was_never_connected() {
+    for lab in dark(|| waiting(3_000), Vec::new) {
+        let late = lab.unary(ECHO).await.unwrap_err();
+        let said = "in its first attempt; it was never connected: connection refused";
+        assert_eq!(late.message(), format!("{LATE} {said}"));
+        let passed = cause::<DeadlinePassed>(&late).unwrap();
+        assert_eq!((passed.attempts, &passed.connecting), (1, &None));
+        assert_eq!(passed.unconnected.as_deref(), Some("connection refused"));
+        assert!(format!("{passed:?}").contains("unconnected: Some"), "{passed:?}");
+    }
+}
+
+/// Of several attempts it was the last, and what came of the others is in the sources.
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_waited_to_the_end_says_so_of_itself() {
+    for lab in dark(|| waiting(3_000), || vec![busy()]) {
+        let _listens = lab.peer.clone().listen(&lab.net, "a");
+        lab.net.after(millis(50), |net| {
+            drop(net.listen("a"));
+            net.cut("a");
+        });
+        let late = lab.unary(ECHO).await;
+        let said = "after 2 attempts; the last was never connected: connection refused";
+        assert_eq!(late.unwrap_err().message(), format!("{LATE} {said}"));
+    }
+}
+
+/// Connected at last and not answered: that it had waited before is no reason.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waited_and_was_sent_says_nothing_of_the_dial() {
+    for lab in dark(|| waiting(3_000), || vec![Reply::hang()]) {
+        lab.listen_after(400);
+        let late = lab.unary(ECHO).await.unwrap_err();
+        assert_eq!(late.message(), format!("{LATE} in its first attempt"));
+        assert_eq!(cause::<DeadlinePassed>(&late).unwrap().unconnected, None);
+        assert_eq!(lab.peer.count(), 1);
+    }
+}
+
+/// The last dial is under way, and the one before it failed: both are said.
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_hangs_is_told_with_how_the_last_one_failed() {
+    let lab = Lab::dark_over_our_connector(waiting(3_000), []);
+    lab.net.on_dial("a", [Dial::Refuse, Dial::Hang]);
+    let late = lab.unary(ECHO).await.unwrap_err();
+    let said = "the connection to lab was still being made (last: connection refused)";
+    assert_eq!(late.message(), format!("{LATE} in its first attempt; {said}"));
+}

@@ -8,8 +8,15 @@ use crate::values::VALUES;
 
 #[test]
 fn the_values_are_of_every_key() {
-    let tested: Vec<_> = VALUES.iter().map(|(path, _, _)| (*path).to_owned()).collect();
-    assert_eq!(tested, Settings::paths());
+    let paths = Settings::paths();
+    for (row, _, _) in VALUES {
+        assert!(paths.iter().any(|path| path == row), "`{row}`, a row of values.rs, is no key");
+    }
+    for (number, path) in paths.iter().enumerate() {
+        let row = VALUES.get(number).map_or("", |(row, _, _)| row);
+        assert_eq!(row, path, "`{path}` has no row in values.rs, or not in this place");
+    }
+    assert_eq!(VALUES.len(), paths.len(), "a key has a second row in values.rs");
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn what_the_core_refuses_is_a_setting_of_the_file() {
     let paths = Settings::paths();
     for refused in refusals() {
         let path = path_of(&refused);
-        assert!(paths.iter().any(|known| known == path), "{} is no setting: {refused}", path);
+        let is_one = paths.iter().any(|known| known == path);
+        assert!(is_one, "`{path}` is no key: `path_of` in names.rs says which it is of: {refused}");
     }
 }
 

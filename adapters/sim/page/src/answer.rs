@@ -2,7 +2,7 @@
 
 use evenkeel_sim::presets::PRESETS;
 use evenkeel_sim::{
-    Batch, Figure, Map, Policy, Scenario, Summary, conclusion, facts, figures, map_figure, run,
+    Batch, Figure, Map, Policy, Scenario, Summary, ending, facts, figures, map_figure, run,
     safe_load,
 };
 
@@ -116,7 +116,10 @@ fn simulate(
         }
     }
     let batch = Batch { runs };
-    put(answer, &["conclusion", &conclusion(scenario, &batch, None)]);
+    put(answer, &["conclusion", &(ending(scenario, &batch) + ".")]);
+    if batch.cut_short() > 0 {
+        put(answer, &["fact", "Cut short at", "20M events"]);
+    }
     for (name, value) in facts(scenario, &batch, None) {
         put(answer, &["fact", name, &value]);
     }

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use evenkeel_sim::{Axes, Report, ScenarioFile, style, verdict};
+use evenkeel_sim::{Axes, Report, ScenarioFile, cut, style, verdict};
 
-use crate::input;
 use crate::out::tell;
-use crate::simulate::{Simulated, print_warning, title, write};
+use crate::simulate::{Simulated, print_warnings, title};
+use crate::{input, keep};
 
 /// Runs two scenarios, or with --scenario one under two policies, with the same seeds.
 #[derive(Debug, clap::Args)]
@@ -33,16 +33,22 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let (first, mut second) = (args.side(&args.first)?, args.side(&args.second)?);
     (second.1.seed, second.1.seeds) = (first.1.seed, first.1.seeds);
+    keep::file(args.html.as_deref())?;
     let sides = [simulated(first, args.quick)?, simulated(second, args.quick)?];
     let reports = on_the_same_axes(&sides);
+    for (name, side) in &sides {
+        if let Some(cut) = cut(&side.file.scenario, &side.batch) {
+            tell!("{name}: {cut}");
+        }
+    }
     print(&reports);
     for (name, side) in &sides {
-        print_warning(&format!("{name}: "), &side.file);
+        print_warnings(&format!("{name}: "), &side.file);
     }
     let names = sides.each_ref().map(|(name, _)| name.as_str());
     tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch)));
     if let Some(path) = &args.html {
-        write(path, &page(&reports))?;
+        keep::write(path, &page(&reports))?;
         tell!("\n{} has the pictures.", path.display());
     }
     Ok(true)

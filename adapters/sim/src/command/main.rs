@@ -6,8 +6,10 @@
 mod check;
 mod clock;
 mod compare;
+mod elsewhere;
 mod explain;
 mod input;
+mod keep;
 mod out;
 mod parallel;
 mod presets;

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Figure, Map, Report, Run, ScenarioFile, Summary, conclusion, facts, figures_on,
-    map_figure, run as simulate, safe_load,
+    Axes, Batch, Policy, Report, Run, Scenario, ScenarioFile, Summary, conclusion, cut, facts,
+    figures_on, map_figure, run_telling,
 };
 
 use crate::clock::Stopwatch;
+use crate::elsewhere::Elsewhere;
 use crate::out::{self, tell};
 use crate::progress::Progress;
-use crate::{input, parallel};
+use crate::{input, keep, parallel};
 
 /// Runs a scenario and says what becomes of it.
 #[derive(Debug, clap::Args)]
@@ -46,8 +47,7 @@ pub(crate) struct Simulated {
     pub(crate) file: ScenarioFile,
     pub(crate) runs: Vec<Run>,
     pub(crate) batch: Batch,
-    pub(crate) safe_load: Option<f64>,
-    pub(crate) map: Option<Map>,
+    elsewhere: Elsewhere,
 }
 
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
@@ -59,59 +59,42 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         file.use_method(method)?;
     }
     file.seeds = args.seeds.unwrap_or(file.seeds);
+    keep::file(args.html.as_deref())?;
+    keep::folder(args.svg.as_deref())?;
     let watch = Stopwatch::start();
     let simulated = Simulated::new(file, !args.quick && !args.csv)?;
     if args.csv {
+        if let Some(cut) = cut(&simulated.file.scenario, &simulated.batch) {
+            out::aside(format_args!("evenkeel: {cut}"));
+        }
         simulated.print_csv();
         return Ok(true);
     }
     let name = format!("{}: {}", title(&args.scenario), simulated.file.policy.name);
     let report = simulated.report(&name, &mut Axes::default());
     print(&report);
-    print_warning("", &simulated.file);
+    print_warnings("", &simulated.file);
     if let Some(path) = &args.html {
-        write(path, &report.to_html())?;
+        keep::write(path, &report.to_html())?;
         tell!("\n{} has the pictures.", path.display());
     }
     if let Some(folder) = &args.svg {
-        write_svg(folder, &report.figures)?;
+        keep::write_svg(folder, &report.figures)?;
     }
-    out::aside(format_args!("{:.1} s", watch.wall().as_secs_f64()));
+    out::aside(format_args!("took {:.1} s", watch.wall().as_secs_f64()));
     Ok(true)
 }
 
 impl Simulated {
     pub(crate) fn new(file: ScenarioFile, with_map: bool) -> Result<Self, String> {
-        let progress = Progress::new("runs", file.seeds as usize);
-        let one = |seed: &u64| simulate(&file.scenario, &file.policy.policy, *seed);
-        let runs = parallel::each(&file.seeds(), one, || progress.step());
-        drop(progress);
-        let runs: Vec<Run> =
-            runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
+        let runs = run_all(&file.scenario, &file.policy.policy, &file.seeds(), |run| run)?;
         let batch =
             Batch { runs: runs.iter().map(|run| Summary::of(run, &file.scenario)).collect() };
-        let mut simulated = Self { file, runs, batch, safe_load: None, map: None };
-        if with_map {
-            simulated.run_map()?;
-        }
-        Ok(simulated)
-    }
-
-    fn run_map(&mut self) -> Result<(), String> {
-        let (scenario, policy) = (&self.file.scenario, &self.file.policy.policy);
-        let mut map = Map::new();
-        let cells: Vec<usize> = (0..map.cells.len()).collect();
-        let progress = Progress::new("cells of the recovery map", cells.len());
-        let look = |index: &usize| map.look(*index, scenario, policy, self.file.seed);
-        let looked = parallel::each(&cells, look, || progress.step());
-        drop(progress);
-        map.cells =
-            looked.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
-        self.map = Some(map);
-        let load =
-            safe_load(scenario, policy, self.file.seed).map_err(|unfit| unfit.to_string())?;
-        self.safe_load = Some(load);
-        Ok(())
+        let elsewhere = match with_map {
+            true => Elsewhere::look(&file.scenario, &file.policy.policy, file.seed)?,
+            false => Elsewhere::default(),
+        };
+        Ok(Self { file, runs, batch, elsewhere })
     }
 
     pub(crate) fn report(&self, name: &str, axes: &mut Axes) -> Report {
@@ -120,21 +103,25 @@ impl Simulated {
         if let Some(first) = self.runs.first() {
             pictures = figures_on(axes, scenario, &policy.policy, first);
         }
-        if let Some(map) = &self.map {
+        let Elsewhere { map, safe_load, left_out } = &self.elsewhere;
+        if let Some(map) = map {
             pictures.push(map_figure(scenario, &policy.policy, map));
         }
-        let cut_short = self.runs.iter().any(|run| run.cut_short);
-        let note = if cut_short { " A run was cut short at max_events." } else { "" };
+        let conclusion = conclusion(scenario, &self.batch, *safe_load);
         Report {
             name: name.into(),
-            conclusion: conclusion(scenario, &self.batch, self.safe_load),
-            facts: facts(scenario, &self.batch, self.safe_load),
+            conclusion: match cut(scenario, &self.batch) {
+                Some(cut) => format!("{cut} {conclusion}"),
+                None => conclusion,
+            },
+            facts: facts(scenario, &self.batch, *safe_load),
             figures: pictures,
             calls: policy.method.to_string(),
             source: source.clone(),
             policy: policy.source.clone(),
             provenance: format!(
-                "evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.{note}",
+                "{}evenkeel {}, {seeds} seeds from {seed}; the pictures are of the first.",
+                left_out.iter().map(|what| format!("{what} ")).collect::<String>(),
                 env!("CARGO_PKG_VERSION")
             ),
         }
@@ -171,6 +158,20 @@ impl Simulated {
     }
 }
 
+/// What is kept of one run for each seed. A person is told how far they are.
+pub(crate) fn run_all<T: Send>(
+    scenario: &Scenario,
+    policy: &Policy,
+    seeds: &[u64],
+    of: impl Fn(Run) -> T + Sync,
+) -> Result<Vec<T>, String> {
+    let seconds = scenario.end.as_micros() / 1_000_000;
+    let progress = Progress::new(format!("{} runs", seeds.len()), seconds * seeds.len() as u64);
+    let one = |seed: &u64| run_telling(scenario, policy, *seed, || progress.step()).map(&of);
+    let runs = parallel::each(seeds, one, || {});
+    runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())
+}
+
 fn print(report: &Report) {
     tell!("{}\n\n{}\nIn it, {}.\n", report.name, report.conclusion, report.calls);
     for (name, value) in &report.facts {
@@ -183,25 +184,13 @@ fn print(report: &Report) {
     tell!("\n{}", report.provenance);
 }
 
-/// Says, if so, that nothing that is simulated may be repeated.
-pub(crate) fn print_warning(before: &str, file: &ScenarioFile) {
-    if let Some(warning) = file.policy.method.warning() {
+/// Says what makes all numbers of what was simulated look other than they are.
+pub(crate) fn print_warnings(before: &str, file: &ScenarioFile) {
+    for warning in file.policy.simulated_warnings() {
         tell!("{before}warning: {warning}");
     }
 }
 
 pub(crate) fn title(path: &Path) -> String {
     path.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned())
-}
-
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-pub(crate) fn write_svg(folder: &Path, figures: &[Figure]) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    for figure in figures {
-        write(&folder.join(format!("{}.svg", figure.id)), &figure.standalone())?;
-    }
-    Ok(())
 }

@@ -31,7 +31,7 @@ struct Line {
 
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let jobs = jobs(&args.only)?;
-    let progress = Progress::new("checks", jobs.len());
+    let progress = Progress::new(format!("{} checks", jobs.len()), jobs.len() as u64);
     let lines = parallel::each(&jobs, Job::run, || progress.step());
     drop(progress);
     let lines: Vec<Line> = lines.into_iter().flatten().collect();

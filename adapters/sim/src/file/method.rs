@@ -5,7 +5,7 @@
 use core::cmp::Reverse;
 use core::fmt;
 
-use evenkeel_core::CallPolicy;
+use evenkeel_core::{CallPolicy, RetryPolicy};
 use evenkeel_settings::{MethodPattern, Retry, ServiceConfig, Settings};
 
 /// The method that the simulated calls are to.
@@ -22,6 +22,8 @@ pub struct Method {
     may_be_repeated: bool,
     /// Whether nothing says which methods may be executed twice, and so all of them are.
     is_unlisted: bool,
+    /// Whether hedges are configured, and no list says of which methods.
+    is_unhedged: bool,
     /// Why its calls are never repeated although retries are configured.
     never_because: Option<String>,
 }
@@ -37,8 +39,14 @@ impl Method {
         self.may_be_repeated
     }
 
-    /// That no simulated call may be repeated, although retries are configured, and why.
+    /// That no simulated call may be repeated, although retries are configured, or hedged, although
+    /// hedges are; and why.
     pub fn warning(&self) -> Option<String> {
+        if self.is_unhedged {
+            let why = "no call is hedged: that is for the methods on the list \
+                       retry.idempotent_methods, and there is none";
+            return Some(why.into());
+        }
         let because = self.never_because.as_ref()?;
         Some(format!(
             "no simulated call may be repeated, although retries are configured: {because}"
@@ -63,16 +71,28 @@ pub(super) fn of_settings(
     asked: Option<&str>,
 ) -> Result<(Method, CallPolicy), String> {
     let list = settings.retry().and_then(Retry::idempotent_methods);
+    let is_unhedged = settings.hedging().is_some() && list.is_none();
     let listed: Vec<Candidate> = list.into_iter().flatten().map(Candidate::like).collect();
     let retried = settings.retry().is_some_and(|retry| retry.policy().max_attempts() > 1);
     let hedged = settings.hedging().is_some_and(|hedging| hedging.policy().max_attempts() > 1);
-    let chosen = choose(listed, asked, |path| settings.call_policy(path))?;
+    let chosen = choose(listed, asked, |path| match is_unhedged {
+        true => unhedged(settings, path),
+        false => settings.call_policy(path),
+    })?;
     let because = |words: &str| match list {
         Some([]) => "the list retry.idempotent_methods is empty".into(),
         _ => format!("{words} is not on the list retry.idempotent_methods"),
     };
     let (method, call) = chosen.method(retried || hedged, because);
-    Ok((Method { is_unlisted: list.is_none(), ..method }, call))
+    Ok((Method { is_unlisted: list.is_none(), is_unhedged, ..method }, call))
+}
+
+/// What a client does whose settings hedge without a list: it hedges nothing, and retries as if there
+/// were no hedging.
+fn unhedged(settings: &Settings, path: &str) -> CallPolicy {
+    let unbounded = CallPolicy::DEFAULT.unbounded();
+    let call = settings.timeout().map_or(unbounded, |timeout| timeout.call_policy(path));
+    call.with_retry(settings.retry().map_or(RetryPolicy::OFF, Retry::policy))
 }
 
 /// The same for a service config, which says by retrying a method that it may be repeated.
@@ -89,7 +109,7 @@ pub(super) fn of_service_config(
 
 /// The most attempts of one call.
 fn attempts(call: &CallPolicy) -> u16 {
-    crate::Policy { call: *call, ..crate::Policy::NO_RETRY }.attempts()
+    crate::Policy { call: *call, ..crate::Policy::NO_RETRY }.possible_attempts()
 }
 
 fn choose(
@@ -131,8 +151,18 @@ impl Chosen {
         let Candidate { path, words } = self.candidate;
         let may_be_repeated = attempts(&self.call) > 1;
         let is_odd = retries_are_configured && !may_be_repeated;
-        let never_because = is_odd.then(|| because(&words));
-        (Method { path, words, may_be_repeated, is_unlisted: false, never_because }, self.call)
+        let retry = self.call.retry();
+        let never_because =
+            is_odd.then(|| match retry.is_idempotent() && retry.max_attempts() > 1 {
+                true if retry.codes().is_empty() => "retry.codes is empty".into(),
+                true => "the first wait is no shorter than the call's timeout".into(),
+                false => because(&words),
+            });
+        let (is_unlisted, is_unhedged) = (false, false);
+        (
+            Method { path, words, may_be_repeated, is_unlisted, is_unhedged, never_because },
+            self.call,
+        )
     }
 }
 

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
 use super::nearest::advice;
+use super::takes;
 
 /// Reads a text; or says what is wrong with it, a line for each key that does not fit.
 pub(super) fn read<T: DeserializeOwned>(source: &str) -> Result<T, String> {
@@ -49,12 +50,11 @@ fn without(source: &str, error: &Error) -> Option<String> {
 /// What is wrong with a text, of which `error` is all that the reader knows; with the line it is in.
 fn of(source: &str, error: &Error) -> (usize, String) {
     let at = error.span().map(|span| span.start);
-    let key = at.and_then(|at| key_at(source, at));
-    let why = match key {
-        Some(Key { name, is_list: true, .. }) => format!("{name}: no key here takes a list"),
-        Some(Key { name, .. }) => format!("{name}{}", rule(error.message())),
+    let why = match at.and_then(|at| key_at(source, at)) {
+        Some(key) if key.is_list => format!("{}: no key here takes a list", key.name),
+        Some(key) => format!("{}{}", key.name, rule(&key, error.message())),
         // It is no TOML, or nobody knows where.
-        None => error.message().into(),
+        None => syntax(error.message()).into(),
     };
     match at.and_then(|at| source.get(..at)) {
         Some(before) => {
@@ -65,44 +65,66 @@ fn of(source: &str, error: &Error) -> (usize, String) {
     }
 }
 
-/// What is said behind the name of a key. serde tells what it expected as text alone, so its words
-/// are taken apart here; words that are not known are left as they are.
-fn rule(message: &str) -> String {
-    // Of a value that is neither text nor a table, where one of some words must stand.
-    if message.starts_with("wanted ") {
-        return ": must be a word in quotes".into();
+/// What is said behind the name of a key. serde tells what it wanted as text alone, in words for who
+/// writes a reader: only the names of keys and words are taken from it, and messages of ours.
+fn rule(key: &Key, message: &str) -> String {
+    if let Some((_, advice)) = unknown(message, "field") {
+        return format!(": there is no such key; {advice}");
     }
-    let Some((given, expected)) = message.rsplit_once(", expected ") else {
-        return format!(": {message}");
-    };
-    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-    let quoted = |text: &str| text.strip_prefix('`')?.strip_suffix('`').map(str::to_owned);
-    if let Some(name) = given.strip_prefix("unknown field ").and_then(quoted) {
-        return format!(": there is no such key; {}", advice(&name, &known));
+    if let Some((word, advice)) = unknown(message, "variant").filter(|_| !key.is_table) {
+        return format!(" = {word:?}: there is no such word; {advice}");
     }
-    if let Some(word) = given.strip_prefix("unknown variant ").and_then(quoted) {
-        return format!(
-            " = {:?}: there is no such word; {}",
-            shortened(&word),
-            advice(&word, &known)
-        );
+    match takes::of(&key.name) {
+        // Ours quote what they are about, and begin so.
+        Some(right) if !message.starts_with('"') => {
+            format!(": must be {right}, and is {}", key.value)
+        }
+        _ => format!(": {message}"),
     }
-    let what = ["invalid type: ", "invalid value: "].iter().find_map(|it| given.strip_prefix(it));
-    // A message of ours may quote a text of the file that reads like one of serde's.
-    let Some(what) = what else { return format!(": {message}") };
-    format!(": must be {}, and is {}", in_words(expected), shortened(&what.replace('`', "")))
 }
 
-/// The types of the file's fields, as a person calls them.
-fn in_words(expected: &str) -> &str {
-    match expected {
-        "u8" => "a whole number from 0 to 255",
-        "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number",
-        "f64" => "a number",
-        section if section.starts_with("struct ") => "a section",
-        same => same,
+/// The name or word that there is none of, and what there is instead.
+fn unknown(message: &str, what: &str) -> Option<(String, String)> {
+    let (given, known) = message.rsplit_once(", expected ")?;
+    let given = given.strip_prefix("unknown ")?.strip_prefix(what)?.strip_prefix(" `")?;
+    let name = given.strip_suffix('`')?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    Some((shortened(name), advice(name, &known)))
+}
+
+/// What is wrong with a section `[model]`, of which the reader tells neither line nor key.
+pub(super) fn model(message: &str) -> String {
+    if let Some((key, advice)) = unknown(message, "field") {
+        return format!("[model]: {key:?}: there is no such key; {advice}");
     }
+    if let Some((word, advice)) = unknown(message, "variant") {
+        return format!("[model]: budget = {word:?}: there is no such word; {advice}");
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("[model]: {} is missing", key.replace('`', ""));
+    }
+    let wrong = message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((given, wanted)) = wrong else { return format!("[model]: {message}") };
+    let wanted = match wanted {
+        "u32" => "a whole number from 0 to 4294967295",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "variant identifier" => "a word in quotes",
+        same => same,
+    };
+    let value =
+        given.find(['`', '"']).and_then(|at| given.get(at..)).unwrap_or("a section or a list");
+    let value = shortened(&value.replace('`', ""));
+    format!("[model]: a key must be {wanted}, and is {value}")
+}
+
+/// What the reader says of a text that is no TOML, as far as a person can use it.
+fn syntax(message: &str) -> &str {
+    if message.contains("recurs") {
+        return "nested too deeply";
+    }
+    let useless = [", expected nothing", ", expected literal string"];
+    useless.iter().find_map(|end| message.strip_suffix(end)).unwrap_or(message)
 }
 
 struct Key {
@@ -110,6 +132,8 @@ struct Key {
     name: String,
     /// From the beginning of its name to the end of its value.
     span: Range<usize>,
+    /// As it is written, or what it is.
+    value: String,
     is_list: bool,
     is_table: bool,
 }
@@ -117,22 +141,29 @@ struct Key {
 /// The key whose name or value stands at this byte.
 fn key_at(source: &str, at: usize) -> Option<Key> {
     let tree = DeTable::parse(source).ok()?;
-    in_table(tree.get_ref(), at)
+    in_table(source, tree.get_ref(), at, "")
 }
 
-fn in_table(table: &DeTable<'_>, at: usize) -> Option<Key> {
+fn in_table(source: &str, table: &DeTable<'_>, at: usize, section: &str) -> Option<Key> {
     table.iter().find_map(|(name, value)| {
-        let step = step(name.get_ref());
+        let path = format!("{section}{}", step(name.get_ref()));
+        // What is in a section; in place of a value there is none.
         if let DeValue::Table(inner) = Spanned::get_ref(value)
-            && let Some(key) = in_table(inner, at)
+            && takes::of(&path).is_none_or(|right| right == "a section")
+            && let Some(key) = in_table(source, inner, at, &format!("{path}."))
         {
-            return Some(Key { name: format!("{step}.{}", key.name), ..key });
+            return Some(key);
         }
         let is_list = matches!(Spanned::get_ref(value), DeValue::Array(_));
         let is_table = matches!(Spanned::get_ref(value), DeValue::Table(_));
         let is_here = name.span().contains(&at) || value.span().contains(&at);
+        let written = match Spanned::get_ref(value) {
+            DeValue::String(text) => format!("{:?}", shortened(text)),
+            DeValue::Table(_) => "a section".into(),
+            _ => shortened(source.get(value.span()).unwrap_or_default()),
+        };
         let span = name.span().start..value.span().end;
-        is_here.then_some(Key { name: step, span, is_list, is_table })
+        is_here.then_some(Key { name: path, span, value: written, is_list, is_table })
     })
 }
 

@@ -1,14 +1,20 @@
 //! This file knows how scenarios and policies are read from files.
 
+mod attempts;
+mod count;
+mod endless;
 mod method;
 mod misread;
 mod nearest;
 mod place;
 mod policy;
+mod raw;
 mod scenario;
 mod size;
 mod span;
+mod takes;
 
+pub use count::counted;
 pub use method::Method;
 pub use nearest::{advice, nearest};
 pub use policy::{Named, read_policy};

@@ -9,7 +9,7 @@ use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsE
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, advice, read};
+use super::{Span, advice, endless, misread, read};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -40,6 +40,13 @@ impl Named {
             source: String::new(),
             is_json: false,
         }
+    }
+
+    /// Those of the warnings that are about what is simulated, and so about all its numbers.
+    pub fn simulated_warnings(&self) -> Vec<String> {
+        let mut warnings = endless::warnings(&self.policy);
+        warnings.extend(self.method.warning());
+        warnings
     }
 
     /// The same policy, as it holds for calls to another method: its full name, the last part of
@@ -87,7 +94,7 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
 /// A policy's text, as it holds for `method`; else all that is wrong with it.
 fn parse(text: &str, is_json: bool, method: Option<&str>) -> Result<Named, Vec<String>> {
     let mut named = if is_json { from_json(text, method)? } else { from_toml(text, method)? };
-    named.warnings.extend(named.method.warning());
+    named.warnings.extend(named.simulated_warnings());
     (named.source, named.is_json) = (text.into(), is_json);
     Ok(named)
 }
@@ -100,7 +107,7 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     {
         let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
         let model: Result<Model, toml::de::Error> = model.try_into();
-        let model = model.map_err(|error| vec![format!("[model]: {}", error.message())])?;
+        let model = model.map_err(|error| vec![misread::model(error.message())])?;
         let settings = Settings::from_toml(&rest).map_err(|error| lines(&error))?;
         let mut named = of_settings(&settings, method)?;
         named.policy.budget = model.budget();
@@ -111,7 +118,10 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
 
 fn from_json(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     let whole: Result<serde_json::Value, _> = serde_json::from_str(text);
-    let whole = whole.map_err(|error| vec![error.to_string()])?;
+    let whole = whole.map_err(|error| match error.to_string() {
+        why if why.starts_with("recursion limit") => vec!["nested too deeply".into()],
+        why => vec![why],
+    })?;
     let is_service_config = ["methodConfig", "retryThrottling", "loadBalancingConfig"]
         .iter()
         .any(|key| whole.get(key).is_some());

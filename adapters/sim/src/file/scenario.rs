@@ -1,12 +1,10 @@
-//! This file knows a scenario's file: sections of fleet, server and fault, and which policy.
+//! This file knows a scenario's file: what is simulated, under which policy, and how often.
 
 use std::path::Path;
 
-use evenkeel_core::Micros;
-use serde::Deserialize;
-
-use super::{Named, Span, misread, place, read, read_policy};
-use crate::{Arrivals, Fault, FaultKind, Law, Order, Scenario, Unfit};
+use super::raw::Raw;
+use super::{Named, misread, place, read, read_policy};
+use crate::Scenario;
 
 /// A scenario as it stands in a file.
 #[derive(Clone, Debug)]
@@ -23,86 +21,6 @@ pub struct ScenarioFile {
     method: Option<String>,
     /// The text it was read from.
     pub source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    policy: Option<String>,
-    method: Option<String>,
-    seeds: Option<u32>,
-    seed: Option<u64>,
-    end: Option<Span>,
-    max_events: Option<u64>,
-    #[serde(default)]
-    fleet: RawFleet,
-    #[serde(default)]
-    server: RawServer,
-    #[serde(default)]
-    fault: RawFault,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFleet {
-    clients: Option<u32>,
-    rate: Option<f64>,
-    think: Option<Span>,
-    layers: Option<u8>,
-    propagate_deadlines: Option<bool>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawServer {
-    workers: Option<u32>,
-    service: Option<Span>,
-    law: Option<RawLaw>,
-    sigma: Option<f64>,
-    order: Option<RawOrder>,
-    reserve: Option<Span>,
-    queue_limit: Option<u32>,
-    reject_cost: Option<Span>,
-    network: Option<Span>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawLaw {
-    Constant,
-    Exponential,
-    LogNormal,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawOrder {
-    DropExpired,
-    Fifo,
-    Lifo,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFault {
-    kind: Option<RawKind>,
-    start: Option<Span>,
-    length: Option<Span>,
-    capacity: Option<f64>,
-    share: Option<f64>,
-    setup: Option<Span>,
-}
-
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-enum RawKind {
-    BlackHole,
-    Brownout,
-    FailFast,
-    None,
-    Partial,
-    Restart,
-    Stall,
 }
 
 impl ScenarioFile {
@@ -169,110 +87,5 @@ impl ScenarioFile {
     /// The seeds.
     pub fn seeds(&self) -> Vec<u64> {
         (0..u64::from(self.seeds)).map(|index| self.seed.wrapping_add(11 * index)).collect()
-    }
-}
-
-impl Raw {
-    fn scenario(&self) -> Result<Scenario, Unfit> {
-        let mut scenario = Scenario::outage(self.fault.kind()?);
-        self.fleet.apply(&mut scenario)?;
-        self.server.apply(&mut scenario)?;
-        self.fault.place(&mut scenario.fault);
-        let after = scenario.fault_end().plus(Micros::from_millis(330_000));
-        scenario.end = self.end.map_or(after, |span| span.0);
-        scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
-        scenario.check()?;
-        match self.seeds {
-            Some(0 | 1_001..) => Err(Unfit::new("seeds", "must be from 1 to 1000")),
-            _ => Ok(scenario),
-        }
-    }
-}
-
-impl RawFleet {
-    fn apply(&self, scenario: &mut Scenario) -> Result<(), Unfit> {
-        let fleet = &mut scenario.fleet;
-        fleet.clients = self.clients.unwrap_or(fleet.clients);
-        fleet.layers = self.layers.unwrap_or(1);
-        fleet.propagates_deadlines = self.propagate_deadlines.unwrap_or(false);
-        fleet.arrivals = match (self.rate, self.think) {
-            (Some(_), Some(_)) => {
-                let why = "belongs to closed arrivals, and fleet.rate to open ones; one of the \
-                           two must go";
-                return Err(Unfit::new("fleet.think", why));
-            }
-            (None, Some(think)) => Arrivals::Closed { think: think.0 },
-            (Some(per_second), None) => Arrivals::Open { per_second },
-            (None, None) => fleet.arrivals,
-        };
-        Ok(())
-    }
-}
-
-impl RawServer {
-    fn apply(&self, scenario: &mut Scenario) -> Result<(), Unfit> {
-        let server = &mut scenario.server;
-        server.workers = self.workers.unwrap_or(server.workers);
-        server.service = self.service.map_or(server.service, |span| span.0);
-        server.law = match (self.law.unwrap_or(RawLaw::Exponential), self.sigma) {
-            (RawLaw::LogNormal, sigma) => Law::LogNormal { sigma: sigma.unwrap_or(1.0) },
-            (_, Some(_)) => {
-                return Err(Unfit::new("server.sigma", "belongs to law = \"log-normal\""));
-            }
-            (RawLaw::Constant, None) => Law::Constant,
-            (RawLaw::Exponential, None) => Law::Exponential,
-        };
-        server.order = match (self.order.unwrap_or(RawOrder::Fifo), self.reserve) {
-            (RawOrder::DropExpired, reserve) => {
-                Order::DropExpired { reserve: reserve.unwrap_or_default().0 }
-            }
-            (_, Some(_)) => {
-                return Err(Unfit::new("server.reserve", "belongs to order = \"drop-expired\""));
-            }
-            (RawOrder::Fifo, None) => Order::Fifo,
-            (RawOrder::Lifo, None) => Order::Lifo,
-        };
-        server.queue_limit = self.queue_limit;
-        server.reject_cost = self.reject_cost.unwrap_or_default().0;
-        server.network = self.network.unwrap_or_default().0;
-        Ok(())
-    }
-}
-
-impl RawFault {
-    fn kind(&self) -> Result<FaultKind, Unfit> {
-        let kind = self.kind.unwrap_or(RawKind::Stall);
-        let belongs = |field, to| Err(Unfit::new(field, format!("belongs to kind = \"{to}\"")));
-        match (kind, self.capacity, self.share, self.setup) {
-            (RawKind::Brownout, None, ..) => {
-                let why = "kind = \"brownout\" needs it: the share of the capacity that is left, \
-                           such as 0.3";
-                Err(Unfit::new("fault.capacity", why))
-            }
-            (RawKind::Partial, _, None, _) => {
-                let why = "kind = \"partial\" needs it: the share of the requests that fail, such \
-                           as 0.3";
-                Err(Unfit::new("fault.share", why))
-            }
-            (RawKind::Brownout, Some(capacity), None, None) => Ok(FaultKind::Brownout { capacity }),
-            (RawKind::Partial, None, Some(share), None) => Ok(FaultKind::Partial { share }),
-            (RawKind::Restart, None, None, setup) => Ok(FaultKind::Restart {
-                setup: setup.map_or(Micros::from_millis(50), |span| span.0),
-            }),
-            (RawKind::BlackHole, None, None, None) => Ok(FaultKind::BlackHole),
-            (RawKind::FailFast, None, None, None) => Ok(FaultKind::FailFast),
-            (RawKind::None, None, None, None) => Ok(FaultKind::None),
-            (RawKind::Stall, None, None, None) => Ok(FaultKind::Stall),
-            (kind, Some(_), ..) if kind != RawKind::Brownout => {
-                belongs("fault.capacity", "brownout")
-            }
-            (kind, _, Some(_), _) if kind != RawKind::Partial => belongs("fault.share", "partial"),
-            _ => belongs("fault.setup", "restart"),
-        }
-    }
-
-    fn place(&self, fault: &mut Fault) {
-        fault.start = self.start.map_or(fault.start, |span| span.0);
-        fault.length = self.length.map_or(fault.length, |span| span.0);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Arrivals, FaultKind, Law, Scenario};
 use crate::Unfit;
-use crate::plot::short;
 
 impl Scenario {
     /// Refuses what cannot be simulated, or not in reasonable time.
@@ -18,17 +17,15 @@ impl Scenario {
         if span == 0 || span > LONGEST {
             return Err(Unfit::new("end", "must be longer than zero and at most 30 days"));
         }
-        let calls = self.offered() * span as f64 / 1e6 * f64::from(self.fleet.layers);
-        if calls > MOST_CALLS {
-            let why = format!(
-                "{} calls are more than the {} a run may have; lower the rate or shorten the run: \
-                 results depend on load over capacity, not on either alone",
-                short(calls),
-                short(MOST_CALLS)
-            );
-            return Err(Unfit::new("fleet.rate", why));
+        if self.calls() > MOST_CALLS {
+            return Err(Unfit::new("fleet.rate", TOO_MANY));
         }
         Ok(())
+    }
+
+    /// How many calls a run has.
+    pub(crate) fn calls(&self) -> f64 {
+        self.offered() * self.end.as_micros() as f64 / 1e6 * f64::from(self.fleet.layers)
     }
 
     fn check_fleet(&self) -> Result<(), Unfit> {
@@ -96,4 +93,6 @@ impl Scenario {
 const LONGEST: u64 = 30 * 86_400 * 1_000_000;
 const MOST_CLIENTS: u32 = 5_000_000;
 const MOST_WORKERS: u32 = 1_000_000;
-const MOST_CALLS: f64 = 2e7;
+pub(crate) const MOST_CALLS: f64 = 2e7;
+pub(crate) const TOO_MANY: &str = "more than the 20 million calls a run may have; lower the rate or shorten \
+                        the run: results depend on load over capacity, not on either alone";

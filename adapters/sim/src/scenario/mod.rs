@@ -5,6 +5,9 @@
 
 mod check;
 
+#[cfg(feature = "command")]
+pub(crate) use check::{MOST_CALLS, TOO_MANY};
+
 use evenkeel_core::Micros;
 
 /// A fleet of clients, one server, one fault, over a span of virtual time.

@@ -31,7 +31,7 @@ use pb::parts_client::PartsClient;
 
 mod backend;
 mod channel;
-#[path = "../orders_gateway/pb.rs"]
+#[path = "../orders/pb.rs"]
 mod pb;
 #[path = "../payments_lab/warnings.rs"]
 mod warnings;

@@ -29,11 +29,11 @@ impl Debug for Closed {
 
 impl Debug for DeadlinePassed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { method, attempts, last, nobody, connecting } = self;
+        let Self { method, attempts, last, nobody, connecting, unconnected } = self;
         let mut shown = f.debug_struct("DeadlinePassed");
         shown.field("method", method).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody);
-        shown.field("connecting", connecting).finish()
+        shown.field("connecting", connecting).field("unconnected", unconnected).finish()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use core::future::poll_fn;
 
-use evenkeel_tokio::core::{Attempt, Clock, Code, Deadline, Instant};
-use evenkeel_tokio::{Driven, TokioClock};
+use evenkeel_tokio::Driven;
+use evenkeel_tokio::core::{Attempt, Code, Deadline, Instant};
 use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
@@ -108,7 +108,7 @@ fn land<S: Below>(
         }
         Landed::Connected(Connected::Another) => flow.move_on(attempt),
         Landed::Connected(Connected::Closed) => Concluded::Over(Err(flow.closed())),
-        Landed::Connected(Connected::Late) => flow.cut_off(TokioClock.now(), attempt),
+        Landed::Connected(Connected::Late) => flow.never_connected(attempt),
         Landed::Ended(ended) => flow.conclude(attempt, ended),
     };
     match concluded {

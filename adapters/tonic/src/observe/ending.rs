@@ -16,8 +16,9 @@ use crate::wire::status::from_tonic;
 pub(super) struct Ending {
     pub(super) kind: Kind,
     pub(super) code: Code,
-    /// Whether it is this side's verdict, and not what a server or the transport said.
-    pub(super) local: bool,
+    /// Where it is this side's verdict, and not what a server or the transport said: the word for
+    /// what said no.
+    pub(super) local: Option<&'static str>,
     /// Why there was no further attempt, where one could have been wanted.
     pub(super) denied: Option<&'static str>,
 }
@@ -48,9 +49,9 @@ impl Kind {
 impl Ending {
     /// Dropped before it was over.
     pub(super) const DROPPED: Self =
-        Self { kind: Kind::Cancelled, code: Code::Cancelled, local: true, denied: None };
+        Self { kind: Kind::Cancelled, code: Code::Cancelled, local: Some("caller"), denied: None };
 
-    const SUCCESS: Self = Self { kind: Kind::Success, code: Code::Ok, local: false, denied: None };
+    const SUCCESS: Self = Self { kind: Kind::Success, code: Code::Ok, local: None, denied: None };
 
     /// Of a call that brought this.
     pub(super) fn of(result: Result<(), &Status>) -> Self {
@@ -67,12 +68,17 @@ impl Ending {
             }
             None => {}
         }
-        Self { kind, code, local: is_local(status), denied }
+        Self { kind, code, local: ours(status), denied }
     }
 
     /// Where the error came from.
     pub(super) const fn origin(&self) -> &'static str {
-        if self.local { "local" } else { "peer" }
+        if self.local.is_some() { "local" } else { "peer" }
+    }
+
+    /// Whether it is a failure, of whoever: a caller who left is none.
+    pub(super) const fn is_failure(&self) -> bool {
+        matches!(self.kind, Kind::Error | Kind::Rejected)
     }
 
     /// Whether what the status says belongs into a trace: only where it tells of a fault in the
@@ -98,13 +104,16 @@ const fn denial(reason: StopReason) -> Option<&'static str> {
     }
 }
 
-fn is_local(status: &Status) -> bool {
+/// The word for the error of ours that `status` comes of. The outermost: what it came of itself is
+/// among its sources.
+fn ours(status: &Status) -> Option<&'static str> {
     let first: Option<&(dyn Error + 'static)> = status.source();
-    successors(first, |&error| error.source()).any(|error| {
-        error.is::<BudgetExhausted>()
-            || error.is::<CircuitOpen>()
-            || error.is::<Closed>()
-            || error.is::<DeadlinePassed>()
-            || error.is::<NoHealthyTargets>()
+    successors(first, |&error| error.source()).find_map(|error| match error {
+        _ if error.is::<BudgetExhausted>() => Some("request_budget"),
+        _ if error.is::<CircuitOpen>() => Some("breaker"),
+        _ if error.is::<Closed>() => Some("closed"),
+        _ if error.is::<DeadlinePassed>() => Some("deadline"),
+        _ if error.is::<NoHealthyTargets>() => Some("no_target"),
+        _ => None,
     })
 }

@@ -51,6 +51,10 @@ impl Seen {
             view.observing.sheltered(|| meters.started(left));
         }
         let (transparent, hedge) = (kind == Kind::Transparent, kind == Kind::Hedge);
+        if view.observing.spans && self.tally.flies_beside() {
+            let say = || spans::hedge(self.scope.span(), &view.names, previous);
+            view.observing.sheltered(say);
+        }
         let make =
             || spans::attempt(self.scope.span(), &view.names, name, previous, transparent, hedge);
         let span = view.observing.spans.then(|| view.observing.sheltered(make));
@@ -77,8 +81,8 @@ impl Seen {
         let Next::Retry { at, because } = next else { return };
         if self.view.observing.spans {
             let (wait, attempts) = (at.since(now), self.tally.counted());
-            let (span, names, code) = (self.scope.span(), &self.view.names, self.last);
-            let say = || spans::retry(span, names, code, wait, because, attempts);
+            let (span, view, code) = (self.scope.span(), &self.view, self.last);
+            let say = || spans::retry(span, view, code, attempts, wait, because);
             self.view.observing.sheltered(say);
         }
     }
@@ -120,6 +124,10 @@ impl Seen {
             view.observing.sheltered(|| meters.over(&ending, &self.tally, took));
         }
         let span = self.scope.span();
+        let never_sent = ending.is_failure() && !self.tally.tried() && view.observing.spans;
+        if let Some(reason) = ending.local.filter(|_| never_sent) {
+            view.observing.sheltered(|| spans::not_sent(span, &view.names, ending.code, reason));
+        }
         view.observing.sheltered(|| spans::end_call(span, view, &ending, status));
     }
 
@@ -138,7 +146,9 @@ impl Seen {
         }
         if self.view.observing.spans {
             let (span, names, code) = (self.scope.span(), &self.view.names, self.last);
-            self.view.observing.sheltered(|| spans::denied(span, names, code, reason));
+            let attempts = self.tally.counted();
+            let say = || spans::denied(span, names, code, attempts, reason);
+            self.view.observing.sheltered(say);
         }
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn end_attempt(span: &Span, code: Code) {
 
 /// Says on `span` how its call ended.
 pub(super) fn end_call(span: &Span, view: &View, ending: &Ending, status: Option<&Status>) {
-    let failed = matches!(ending.kind, Kind::Error | Kind::Rejected);
+    let failed = ending.is_failure();
     record_code(span, ending.code, failed || ending.kind == Kind::Cancelled);
     span.record("status", ending.kind.name());
     if failed {
@@ -89,16 +89,18 @@ fn record_code(span: &Span, code: Code, failed: bool) {
     }
 }
 
-/// The event of a retry that was decided on, after an attempt that ended in `code`.
+/// The event of a retry that was decided on, after `attempts` of which the last ended in `code`.
 pub(super) fn retry(
     span: &Span,
-    names: &Names,
+    view: &View,
     code: Option<Code>,
+    attempts: u16,
     wait: Micros,
     because: Because,
-    attempts: u16,
 ) {
     let because = match because {
+        // Where a method is hedged there is no backoff to wait for: a failure brings it forward.
+        Because::Backoff if view.hedged => "hedge",
         Because::Backoff => "backoff",
         Because::Hint => "hint",
         Because::Pushback => "pushback",
@@ -106,16 +108,37 @@ pub(super) fn retry(
     };
     // With its unit: 103.604ms.
     let wait = wait.as_duration();
-    let (upstream, code) = (names.address.as_deref(), code.map(Code::name));
+    let (upstream, code) = (view.names.address.as_deref(), code.map(Code::name));
     tracing::info!(
         target: "evenkeel", parent: span, upstream, code, attempts, because, ?wait, "retry",
     );
 }
 
-/// The event of a further attempt that was not made, after one that ended in `code`.
-pub(super) fn denied(span: &Span, names: &Names, code: Option<Code>, reason: &'static str) {
+/// The event of a further attempt that was not made, after `attempts` of which the last ended in
+/// `code`.
+pub(super) fn denied(
+    span: &Span,
+    names: &Names,
+    code: Option<Code>,
+    attempts: u16,
+    reason: &'static str,
+) {
     let (upstream, code) = (names.address.as_deref(), code.map(Code::name));
-    tracing::info!(target: "evenkeel", parent: span, upstream, code, reason, "retry denied");
+    tracing::info!(
+        target: "evenkeel", parent: span, upstream, code, attempts, reason, "retry denied",
+    );
+}
+
+/// The event of an attempt that goes out beside those under way, after `attempts` of the call.
+pub(super) fn hedge(span: &Span, names: &Names, attempts: u16) {
+    let upstream = names.address.as_deref();
+    tracing::info!(target: "evenkeel", parent: span, upstream, attempts, "hedge");
+}
+
+/// The event of a call that ends in `code` without an attempt, because of something of ours.
+pub(super) fn not_sent(span: &Span, names: &Names, code: Code, reason: &'static str) {
+    let (upstream, code) = (names.address.as_deref(), code.name());
+    tracing::info!(target: "evenkeel", parent: span, upstream, code, reason, "not sent");
 }
 
 /// A span whose subscriber may panic at every step: neither to enter it, nor to leave it, nor to

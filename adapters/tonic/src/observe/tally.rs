@@ -76,6 +76,11 @@ impl Tally {
         self.counted
     }
 
+    /// Whether the last attempt went out beside another.
+    pub(super) const fn flies_beside(&self) -> bool {
+        self.flying > 1
+    }
+
     /// Whether any attempt was made.
     pub(super) const fn tried(&self) -> bool {
         self.counted > 0 || self.transparent > 0

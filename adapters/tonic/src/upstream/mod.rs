@@ -21,6 +21,7 @@ mod telling;
 mod unready;
 
 pub(crate) use route::Route;
+pub(crate) use unready::Unsent;
 
 use pooled::{Pooled, Usable};
 

@@ -23,6 +23,7 @@ pub fn follow(run: &Run, room: usize) -> Result<(), String> {
         mood: Mood::Ready,
         flying: Vec::new(),
         hedge_at: u64::MAX,
+        begun: false,
         counted: 0,
         unsent: 0,
         refused: false,
@@ -44,6 +45,8 @@ struct Oracle {
     /// Id, start and lease of every attempt under way.
     flying: Vec<(usize, u64, u64)>,
     hedge_at: u64,
+    /// Whether an attempt was ever let out.
+    begun: bool,
     counted: u16,
     unsent: u32,
     refused: bool,
@@ -68,7 +71,15 @@ impl Oracle {
     fn step(&mut self, event: &Event) -> Result<(), String> {
         let mut contacts = event.contacts.iter().peekable();
         match event.what {
-            What::Forbidden => self.replayable = false,
+            What::Forbidden => {
+                self.replayable = false;
+                let begun = self.begun && matches!(self.mood, Mood::Ready | Mood::Waiting(_));
+                self.mood = match self.mood {
+                    _ if begun && !self.flying.is_empty() => Mood::Trying,
+                    _ if begun => Mood::Ended(StopReason::NotReplayable),
+                    mood => mood,
+                };
+            }
             What::Cancelled => {
                 if !matches!(self.mood, Mood::Ended(_)) {
                     self.end(StopReason::Cancelled, &mut contacts)?;
@@ -191,6 +202,7 @@ impl Oracle {
                 self.flying.push((*id, now, *lease));
                 self.mood = Mood::Trying;
                 self.counted += 1;
+                self.begun = true;
                 self.hedge_at = now.saturating_add(self.settings.hedge_after.unwrap_or(u64::MAX));
                 let (number, target) = (self.counted, *target);
                 Ok(Ok(Seen::Attempt { target, started: now, deadline: *lease, number }))

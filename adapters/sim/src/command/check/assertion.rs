@@ -6,6 +6,7 @@ use evenkeel_core::Micros;
 use evenkeel_sim::parse_span;
 
 use super::Findings;
+use crate::elsewhere::TOO_MANY;
 
 /// Such as `recover.p95 < 60s`.
 pub(crate) struct Assertion {
@@ -34,7 +35,7 @@ enum Comparison {
 #[derive(Clone, Copy)]
 struct Name {
     name: &'static str,
-    /// The row of the table that has the same number; none, where it is by itself.
+    /// The row of the table that has the same number; none, where it is of no run.
     row: &'static str,
     unit: Unit,
     number: fn(&Findings) -> f64,
@@ -74,7 +75,9 @@ const NAMES: [Name; 12] = [
     name("breaker.seconds", "Added by the breaker", Unit::Seconds, |all| {
         all.batch.mean(|run| run.breaker_seconds)
     }),
-    name("safe.load", "Safe load for this fault", Unit::Share, |all| all.safe_load),
+    name("safe.load", "Safe load for this fault", Unit::Share, |all| {
+        all.safe_load.unwrap_or(f64::NAN)
+    }),
     name("attempts.max", "", Unit::Plain, |all| f64::from(all.worst.attempts)),
     name("duration.max", "", Unit::Seconds, |all| {
         all.worst.duration.map_or(f64::INFINITY, |span: Micros| span.as_micros() as f64 / 1e6)
@@ -123,6 +126,10 @@ impl FromStr for Assertion {
 
 impl Assertion {
     pub(crate) fn judge(&self, findings: &Findings) -> Verdict {
+        if let Some(why) = self.unknown(findings) {
+            let got = format!("nothing, for {why}");
+            return Verdict { text: self.text.clone(), got, passes: false };
+        }
         let got = (self.name.number)(findings);
         let passes = match self.comparison {
             Comparison::Above => got > self.bound,
@@ -140,6 +147,14 @@ impl Assertion {
             Unit::Plain => format!("{got:.2}"),
         };
         Verdict { text: self.text.clone(), got, passes }
+    }
+
+    /// Why there is no number, where there is none.
+    fn unknown(&self, findings: &Findings) -> Option<&'static str> {
+        if !self.name.row.is_empty() && findings.batch.cut_short() > 0 {
+            return Some("a run was cut short at max_events");
+        }
+        (self.name.number)(findings).is_nan().then_some(TOO_MANY)
     }
 }
 

@@ -8,14 +8,13 @@ use std::path::PathBuf;
 
 use evenkeel_core::Micros;
 use evenkeel_sim::{
-    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, run as simulate,
-    safe_load,
+    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, cut,
 };
 
 use crate::out::tell;
 use crate::progress::Progress;
-use crate::simulate::write;
-use crate::{input, parallel};
+use crate::simulate::run_all;
+use crate::{elsewhere, input, keep, parallel};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -51,7 +50,8 @@ pub(crate) struct Args {
 /// What was found out about a policy.
 pub(crate) struct Findings {
     batch: Batch,
-    safe_load: f64,
+    /// `None` where its runs would be too large.
+    safe_load: Option<f64>,
     worst: worst::Worst,
 }
 
@@ -61,9 +61,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let file = args.scenario.as_deref().map(|path| input::scenario(path, "check POLICY"));
     let file = file.transpose()?;
     let method = args.method.as_deref().or_else(|| file.as_ref()?.method());
-    let named = input::policy(&args.policy, method)?;
+    let mut named = input::policy(&args.policy, method)?;
     let scenario =
         file.as_ref().map_or(Scenario::outage(FaultKind::Stall), |file| file.scenario.clone());
+    keep::file(args.junit.as_deref())?;
     tell!("{}: {}", named.name, named.method);
     for warning in &named.warnings {
         tell!("  warning: {warning}");
@@ -74,6 +75,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let worst = worst::Worst::of(&named.policy);
     worst.print(&named.policy);
     let findings = find(&named, &scenario, args.seeds, worst)?;
+    if let Some(cut) = cut(&scenario, &findings.batch) {
+        tell!("  warning: {cut}");
+        named.warnings.push(cut);
+    }
     findings.print(&scenario);
     print_fleet(&named.policy)?;
     let verdicts: Vec<_> = assertions.iter().map(|assertion| assertion.judge(&findings)).collect();
@@ -82,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         tell!("  {sign} {}: {}", verdict.text, verdict.got);
     }
     if let Some(path) = &args.junit {
-        write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
+        keep::write(path, &junit::xml(&named, &verdicts, args.deny_warnings))?;
     }
     let warned = args.deny_warnings && !named.warnings.is_empty();
     Ok(!warned && verdicts.iter().all(|verdict| verdict.passes))
@@ -95,23 +100,20 @@ fn find(
     worst: worst::Worst,
 ) -> Result<Findings, String> {
     let seeds: Vec<u64> = (0..u64::from(seeds)).map(|index| 11 + 11 * index).collect();
-    let progress = Progress::new("runs", seeds.len());
-    let one = |seed: &u64| {
-        simulate(scenario, &named.policy, *seed).map(|run| Summary::of(&run, scenario))
-    };
-    let runs = parallel::each(&seeds, one, || progress.step());
-    drop(progress);
-    let runs = runs.into_iter().collect::<Result<_, _>>().map_err(|unfit| unfit.to_string())?;
-    let safe_load = safe_load(scenario, &named.policy, 11).map_err(|unfit| unfit.to_string())?;
+    let runs = run_all(scenario, &named.policy, &seeds, |run| Summary::of(&run, scenario))?;
+    let safe_load = elsewhere::safe(scenario, &named.policy, 11)?;
     Ok(Findings { batch: Batch { runs }, safe_load, worst })
 }
 
 impl Findings {
     fn print(&self, scenario: &Scenario) {
         tell!("In the outage, and what --assert calls it:");
-        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, Some(self.safe_load)) {
+        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, self.safe_load) {
             let line = format!("  {row:<34} {value:>8}  {}", assertion::name_of(row));
             tell!("{}", line.trim_end());
+        }
+        if self.safe_load.is_none() {
+            tell!("  The safe load is not looked for: {}.", elsewhere::TOO_MANY);
         }
     }
 }
@@ -132,7 +134,9 @@ fn print_fleet(policy: &Policy) -> Result<(), String> {
     };
     tell!("A stall of 30 s, 700 calls/s from more clients, each with {has} of its own:");
     let sizes = [10, 100, 1_000, 10_000];
-    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || {});
+    let progress = Progress::new("4 sizes of the fleet", 4);
+    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || progress.step());
+    drop(progress);
     for (clients, time) in sizes.iter().zip(times) {
         let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
         tell!("  {clients:>6} clients: recovered after {time}");

@@ -1,7 +1,7 @@
 //! This file knows the worst that one call can come to: by arithmetic, without a simulation.
 
 use evenkeel_core::{Code, Growth, Micros, Random};
-use evenkeel_sim::{Budget, Guard, Policy};
+use evenkeel_sim::{Budget, Guard, Policy, counted};
 
 use crate::out::tell;
 
@@ -23,7 +23,7 @@ impl Random for Highest {
 
 impl Worst {
     pub(crate) fn of(policy: &Policy) -> Self {
-        let attempts = policy.attempts();
+        let attempts = policy.possible_attempts();
         let (limit, whole) = (policy.call.attempt_timeout(), policy.call.timeout());
         let mut growth = Growth::START;
         let backoff = policy.call.retry().backoff();
@@ -51,7 +51,7 @@ impl Worst {
         for layers in 1..=4 {
             product *= attempts;
             let word = if layers == 1 { "layer" } else { "layers" };
-            tell!("  {layers} {word}: {product}");
+            tell!("  {layers} {word}: {}", counted(product));
         }
         tell!("  (bounded by the attempts alone{})", until(policy));
         let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);

@@ -159,7 +159,7 @@ fn latencies() {
 fn events() {
     let transition: Transition = any();
     let _ = Transition::state(transition).name();
-    let event = match any::<u8>() {
+    let mut event = match any::<u8>() {
         0 => Event::from(transition),
         1 => Event::from(any::<evenkeel_core::BudgetExhausted>()),
         2 => Event::from(any::<evenkeel_core::Next>()),
@@ -169,6 +169,8 @@ fn events() {
         6 => Event::from(any::<evenkeel_core::OutlierChange>()),
         _ => Event::from(any::<evenkeel_core::StopReason>()),
     };
+    // Of one that is not listed too.
+    blur(&mut event);
     derived(&event);
 }
 

@@ -2,15 +2,15 @@
 //! is killed and comes back, and another says for a while that it is not serving.
 //!
 //! ```text
-//! cargo run --release -p evenkeel-tonic --features otel --example orders_gateway
+//! cargo run --release -p evenkeel-tests --example orders_gateway
 //! ```
 //!
 //! Fifty callers ask all the time. The process exits with 1 if one of them noticed, if a member
 //! that could be used got more than a tenth more or less than its share, or if calls went on to
 //! the one that said no.
 //!
-//! With the feature `otel` it shows its metrics as Prometheus reads them, prints where, and exits
-//! with 1 if a name that the dashboard asks for is not there at the end.
+//! It shows its metrics as Prometheus reads them, prints where, and exits with 1 as well if a name
+//! that the dashboard asks for is not there at the end.
 
 use core::error::Error;
 use core::time::Duration;
@@ -24,9 +24,9 @@ use tokio::time::sleep;
 mod callers;
 mod gateway;
 mod member;
+#[path = "../../../adapters/tonic/examples/orders/pb.rs"]
 mod pb;
 mod report;
-#[cfg_attr(not(feature = "otel"), path = "unscraped.rs")]
 mod scrape;
 
 use callers::Callers;

@@ -124,4 +124,4 @@ fn names(dashboard: &str) -> BTreeSet<&str> {
 /// that a server refused or that never left. Zeros are not reported (gRFC A96).
 const BY_ACCIDENT: [&str; 2] = ["grpc_client_call_hedges", "grpc_client_call_transparent_retries"];
 
-const DASHBOARD: &str = include_str!("../../dashboards/evenkeel.json");
+const DASHBOARD: &str = include_str!("../../../adapters/tonic/dashboards/evenkeel.json");

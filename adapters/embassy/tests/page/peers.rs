@@ -1,0 +1,66 @@
+//! Peers that say nothing.
+
+use core::future::pending;
+use core::time::Duration;
+
+use evenkeel_core::{
+    CallPolicy, Clock, Code, CodeSet, Deadline, Outcome, RetryPolicy, Single, checked,
+};
+use evenkeel_embassy::{AttemptInfo, EmbassyClock, Exchange, call_with};
+
+use crate::{PAGE, one_call, says};
+
+/// A peer that takes every request and never answers.
+#[derive(Default)]
+struct Silent {
+    asked: u16,
+}
+
+impl Exchange for Silent {
+    type Reply = ();
+    type Error = ();
+
+    async fn attempt(&mut self, _attempt: AttemptInfo) -> Result<(), ()> {
+        self.asked += 1;
+        pending().await
+    }
+
+    fn classify(&self, _reply: &Result<(), ()>) -> Outcome {
+        Outcome::success()
+    }
+}
+
+const TWO_SECONDS: CallPolicy = checked!(CallPolicy::DEFAULT.with_timeout(Duration::from_secs(2)));
+const AGAIN: RetryPolicy =
+    RetryPolicy::DEFAULT.with_codes(CodeSet::RETRYABLE.with(Code::DeadlineExceeded));
+
+const fn limited(policy: CallPolicy) -> CallPolicy {
+    checked!(policy.with_attempt_timeout(Duration::from_millis(500)))
+}
+
+#[test]
+fn a_silent_peer_is_asked_once_without_a_limit_and_a_code_for_it() {
+    says("Without both, a peer that says nothing is asked once");
+    let asked = |policy: &CallPolicy| {
+        let mut silent = Silent::default();
+        let _ = simulated::run(async {
+            let deadline = policy.deadline(EmbassyClock.now(), Deadline::NONE);
+            let upstream = Single::new(policy);
+            call_with(7, upstream, deadline, &mut silent).await
+        });
+        silent.asked
+    };
+    let with_code = TWO_SECONDS.with_retry(AGAIN);
+    let cases = [TWO_SECONDS, limited(TWO_SECONDS), with_code, limited(with_code)];
+    assert_eq!(cases.each_ref().map(asked), [1, 1, 1, 3]);
+}
+
+#[test]
+fn the_program_of_the_page_asks_a_silent_peer_three_times() {
+    let (_, program) = include_str!("one_call.rs").split_once("\n\n").unwrap();
+    assert!(PAGE.contains(&format!("```rust,ignore\n{program}```")), "the page shows another");
+    let mut silent = Silent::default();
+    let (reply, end) = simulated::run_from(0, one_call::ask(7, &mut silent));
+    assert!(reply.is_err() && end <= 2_000_000, "{end}");
+    assert_eq!(silent.asked, 3);
+}

@@ -1,0 +1,82 @@
+//! The sentence above a report is true of what was run.
+
+use evenkeel_core::Micros;
+use evenkeel_sim::{
+    Arrivals, Batch, FaultKind, Policy, Run, Scenario, Second, Summary, conclusion, safe_load,
+};
+
+#[test]
+fn an_outage_that_does_not_end_is_not_said_to_end_at_every_load() {
+    for (per_second, recovery, safe, end) in [
+        (
+            1_200.0,
+            None,
+            0.992,
+            " load this outage does not end by itself; at every load below the capacity it would end.",
+        ),
+        (700.0, None, 0.19, "; up to 19 % load it would end."),
+        (700.0, None, 0.0, "; at no load it would end."),
+        (700.0, Some(5), 0.8, " s after the server is; up to 80 % load it would end."),
+        (
+            700.0,
+            Some(5),
+            0.992,
+            " s after the server is, and would be at every load below the capacity.",
+        ),
+        // The two kinds of runs disagree, and neither is hidden.
+        (
+            700.0,
+            None,
+            0.8,
+            "; in the smaller runs that look for the safe load it ends up to 80 % load.",
+        ),
+        (
+            700.0,
+            None,
+            0.992,
+            "; in the smaller runs that look for the safe load it ends at every load below the capacity.",
+        ),
+        (
+            700.0,
+            Some(5),
+            0.6,
+            "; in the smaller runs that look for the safe load it ends up to 60 % load.",
+        ),
+    ] {
+        let mut scenario = Scenario::outage(FaultKind::Stall);
+        scenario.fleet.arrivals = Arrivals::Open { per_second };
+        let one = Summary { recovery, ..Summary::of(&idle(&scenario), &scenario) };
+        let said = conclusion(&scenario, &Batch { runs: vec![one] }, Some(safe));
+        assert!(said.ends_with(end), "{said}");
+    }
+}
+
+/// Nobody has seen that calls are good again where there were none.
+#[test]
+fn seconds_without_a_call_are_no_recovery() {
+    let scenario = Scenario::outage(FaultKind::Stall);
+    let mut record = idle(&scenario);
+    assert_eq!(Summary::of(&record, &scenario).recovery, None);
+    record.seconds[200] = Second { calls: 1, good: 1, ..Second::default() };
+    assert_eq!(Summary::of(&record, &scenario).recovery, Some(0));
+    record.seconds[100] = Second { calls: 1, ..Second::default() };
+    assert_eq!(Summary::of(&record, &scenario).recovery, Some(41));
+    record.seconds[205] = Second { calls: 1, ..Second::default() };
+    record.seconds[389] = Second { calls: 1, good: 1, ..Second::default() };
+    assert_eq!(Summary::of(&record, &scenario).recovery, Some(41));
+}
+
+/// One call in three weeks is served: no load is safe, as nothing is ever good.
+#[test]
+fn a_server_that_serves_nothing_in_its_run_has_no_safe_load() {
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    scenario.server.service = Micros::from_millis(700 * 3_600_000);
+    let load = safe_load(&scenario, &Policy::NO_RETRY, 11).unwrap();
+    assert!(load < 0.01, "{load}");
+}
+
+/// The record of a run in which nobody called.
+fn idle(scenario: &Scenario) -> Run {
+    let seconds = vec![Second::default(); (scenario.end.as_micros() / 1_000_000) as usize];
+    Run { seed: 1, events: 0, seconds, tenths: Vec::new(), opened: 0, cut_short: false }
+}

@@ -1,0 +1,96 @@
+//! This file knows the error of a call that goes no further, and what is kept in its sources.
+
+use core::error::Error as _;
+use std::sync::Arc;
+
+use evenkeel_tokio::TokioClock;
+use evenkeel_tokio::core::{Clock, StopReason};
+use tonic::Status;
+
+use super::Flow;
+use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped};
+use crate::upstream::Unsent;
+
+impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
+    /// What came of the attempts so far: the last status a server sent, with what a later attempt
+    /// ended in as its source; that alone where no server said anything.
+    pub(crate) fn said(&mut self) -> Option<Status> {
+        match (self.heard.take(), self.lost.take()) {
+            (Some(mut heard), Some(lost)) => {
+                heard.set_source(Arc::new(lost));
+                Some(heard)
+            }
+            (heard, lost) => heard.or(lost),
+        }
+    }
+
+    /// The error of a call that goes no further: what its last attempt ended in, and why that was
+    /// the last.
+    pub(super) fn stopped(&mut self, reason: StopReason) -> Status {
+        let attempts = self.driven.call().attempts();
+        let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !self.cut_off).cloned();
+        let (mut status, cause) = match last {
+            Some(status) => (status, self.said().filter(|said| said.source().is_some())),
+            None => {
+                let status = self.deadline_passed();
+                (status.clone(), Some(status))
+            }
+        };
+        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
+        status
+    }
+
+    /// The error of a call that stops before it could make another attempt.
+    pub(super) fn stopped_between(&mut self, reason: StopReason) -> Status {
+        match reason {
+            StopReason::CircuitOpen { retry_at } => {
+                let upstream = self.driven.upstream();
+                let target = Arc::clone(upstream.refused_by());
+                let method = Arc::clone(&upstream.method().path);
+                let key = BreakerKey { target, method };
+                let attempts = self.driven.call().attempts();
+                let now = TokioClock.now();
+                CircuitOpen::new(now, key, retry_at, attempts, self.said()).into()
+            }
+            StopReason::NoTarget if self.heard.is_none() && self.lost.is_none() => {
+                self.driven.upstream().nobody().into()
+            }
+            _ => self.stopped(reason),
+        }
+    }
+
+    /// The error of a call that has no member and waits for none; or for whom none will come.
+    pub(super) fn nobody_will_come(&mut self) -> Option<Status> {
+        let upstream = self.driven.upstream();
+        let pool = upstream.pool().filter(|_| !upstream.is_trying())?;
+        if pool.is_closed() {
+            return Some(self.closed());
+        }
+        // Who is a member may not be known yet, and that is waited for by every call.
+        let nobody = upstream.found_nobody() && !self.waits && pool.list().settled;
+        nobody.then(|| self.stopped_between(StopReason::NoTarget))
+    }
+
+    /// The error of a call whose client was closed.
+    pub(crate) fn closed(&mut self) -> Status {
+        let upstream = Arc::clone(&self.driven.upstream().settings().target);
+        let attempts = self.driven.call().attempts();
+        let status = Closed { upstream, attempts, last: self.said() }.into();
+        self.over(Err(&status));
+        status
+    }
+
+    fn deadline_passed(&mut self) -> Status {
+        let method = Arc::clone(&self.driven.upstream().method().path);
+        let attempts = self.driven.call().attempts();
+        let upstream = self.driven.upstream();
+        let nobody = match &self.heard {
+            None => upstream.unready(self.lost.as_ref()),
+            Some(_) => None,
+        };
+        let Unsent { connecting, unconnected } =
+            self.unsent.take().map_or_else(Unsent::default, |unsent| *unsent);
+        DeadlinePassed { method, attempts, last: self.said(), nobody, connecting, unconnected }
+            .into()
+    }
+}
