@@ -70,7 +70,9 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         StopReason::NotIdempotent => (
             "StopReason::NotIdempotent",
             "it may have been done. Ask for its state before you repeat it; if it is harmless, say \
-             so with `idempotency_level` in the `.proto` or `retry.idempotent_methods`",
+             so with `idempotency_level` in the `.proto` or `retry.idempotent_methods`. A limit \
+             that passed before there was a connection counts like one that passed after; \
+             `connecting` and `unconnected` of a `DeadlinePassed` in its sources tell which",
         ),
         StopReason::NotReplayable => (
             "StopReason::NotReplayable",
