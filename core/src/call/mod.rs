@@ -162,8 +162,13 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn forbid_repeats(&mut self) {
         self.flags |= NOT_REPLAYABLE;
         if self.started > 0 && matches!(self.phase, Phase::Ready | Phase::Waiting) {
-            let others = IN_FLIGHT > 1 && self.is_flying();
-            self.phase = if others { Phase::Trying } else { Phase::Ended(Stop::NotReplayable) };
+            if IN_FLIGHT > 1 && self.is_flying() {
+                self.phase = Phase::Trying;
+                return;
+            }
+            self.phase = Phase::Ended(Stop::NotReplayable);
+            // What was to be repeated for nothing is what the call ends in.
+            self.counted = self.counted.max(1);
         }
     }
 

@@ -29,6 +29,7 @@ pub struct Last {
 /// What there was to show after `events`.
 pub fn last_of(events: &[Event]) -> Last {
     let mut last = Last { attempt: None, refusal: None, counted: 0 };
+    let (mut uncounted, mut before) = (None, 0);
     for event in events {
         // The first that is booked has ended; others that ran into their deadline are booked with it.
         let mut ended = None;
@@ -36,6 +37,9 @@ pub fn last_of(events: &[Event]) -> Last {
             match contact {
                 Contact::Recorded { report, .. } => {
                     last.counted += usize::from(report.weight != Weight::Transparent);
+                    if report.weight == Weight::Transparent {
+                        uncounted = Some(*report);
+                    }
                     if matches!(report.weight, Weight::Counts | Weight::CutShort) {
                         ended.get_or_insert(*report);
                     }
@@ -45,6 +49,11 @@ pub fn last_of(events: &[Event]) -> Last {
             }
         }
         last.attempt = ended.or(last.attempt);
+        // What was to be repeated without being counted, and may not be, is the call's one attempt.
+        if event.what == What::Forbidden && event.attempts > before {
+            (last.counted, last.attempt) = (1, uncounted);
+        }
+        before = event.attempts;
     }
     last
 }

@@ -73,12 +73,15 @@ impl Oracle {
         match event.what {
             What::Forbidden => {
                 self.replayable = false;
-                let begun = self.begun && matches!(self.mood, Mood::Ready | Mood::Waiting(_));
-                self.mood = match self.mood {
-                    _ if begun && !self.flying.is_empty() => Mood::Trying,
-                    _ if begun => Mood::Ended(StopReason::NotReplayable),
-                    mood => mood,
-                };
+                if self.begun && matches!(self.mood, Mood::Ready | Mood::Waiting(_)) {
+                    if self.flying.is_empty() {
+                        self.mood = Mood::Ended(StopReason::NotReplayable);
+                        // An attempt that was not to count is the one the call ends in.
+                        self.counted = self.counted.max(1);
+                    } else {
+                        self.mood = Mood::Trying;
+                    }
+                }
             }
             What::Cancelled => {
                 if !matches!(self.mood, Mood::Ended(_)) {
