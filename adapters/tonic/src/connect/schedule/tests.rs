@@ -100,7 +100,7 @@ fn a_server_that_accepts_and_says_nothing_is_a_failed_dial() {
         schedule.lost(now, serial);
         assert_around(pause_end(&schedule).since(now), raw, 120_000);
         let State::TransientFailure(failure) = schedule.state() else { panic!() };
-        assert_eq!(failure.cause().to_string(), "connection lost after 0.00s");
+        assert_eq!(failure.cause().to_string(), "connection lost after 3.0ms");
         now = pause_end(&schedule);
         raw *= 1.6;
     }
