@@ -1,6 +1,8 @@
 //! The laws of a balancer: for every strategy, any standing, any number of targets up to a
 //! thousand, and members that change while they are looked at.
 
+mod weights;
+
 use core::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -200,47 +202,6 @@ fn no_neighbour_inherits_a_load() {
 }
 
 #[test]
-fn weights_are_shares() {
-    let mut world = World::up(5);
-    for (one, weight) in world.0.iter_mut().zip([0, 1_000, 2_000, 3_000, 4_000]) {
-        one.weight = weight;
-    }
-    let spread = spread(&mut Balancer::new(Strategy::Weighted), &world, 100_000, 3);
-    for (number, share) in [(1, 10_000), (2, 20_000), (3, 30_000), (4, 40_000usize)] {
-        assert!(spread[&number].abs_diff(share) < 800, "{number}: {}", spread[&number]);
-    }
-    assert!(!spread.contains_key(&0));
-}
-
-/// Drained is drained: neither a retry nor a doubt sends anything to a target of no weight, while
-/// there is one that has some and gives leave.
-#[test]
-fn no_weight_comes_after_whoever_has_one() {
-    let first = Target::new(0);
-    for (standing, refuses, picked) in [
-        (Standing::Up, false, Some(0)),
-        (Standing::Suspect, false, Some(0)),
-        (Standing::Down, false, Some(1)),
-        (Standing::Up, true, Some(1)),
-        (Standing::Suspect, true, Some(1)),
-    ] {
-        for tried in [Tried::NONE, Tried::NONE.with(first)] {
-            let mut world = World::up(2);
-            world.0[0].standing = standing;
-            world.0[1].weight = 0;
-            let mut rng = SmallRng::seeded(3);
-            let ask = |target| {
-                let refused = Err(Rejected { retry_at: Instant::MAX });
-                if refuses && target == first { refused } else { Ok(Permit::UNTRACKED) }
-            };
-            let seen = Balancer::new(Strategy::Weighted).pick(&world, tried, &mut rng, ask);
-            let seen = seen.ok().map(|(target, _)| target.number());
-            assert_eq!(seen, picked, "{standing:?}, {refuses}, {tried:?}");
-        }
-    }
-}
-
-#[test]
 fn the_busiest_is_never_chosen() {
     let cases = (vec(0u32..1_000, 2..40), any::<u32>());
     on_random(cases, |(loads, seed)| {
@@ -360,40 +321,6 @@ fn no_overflow_in_any_profile() {
         if strategy == Strategy::RoundRobin {
             assert_eq!(spread.keys().collect::<Vec<_>>(), [&0, &1, &(u16::MAX - 1)]);
         }
-    }
-}
-
-/// Where the one that a draw fell on has gone by the second look, another takes its place; never
-/// one of no weight, which is there to be spared.
-#[test]
-fn no_weight_is_no_target_even_where_somebody_leaves_meanwhile() {
-    /// The third member is up when it is looked at first, and then gone.
-    struct Leaving(Cell<u32>);
-
-    impl Members for Leaving {
-        fn count(&self) -> u16 {
-            3
-        }
-
-        fn standing(&self, target: Target) -> Standing {
-            let looks = self.0.get();
-            if target.number() == 2 {
-                self.0.set(looks + 1);
-            }
-            if target.number() == 2 && looks > 0 { Standing::Down } else { Standing::Up }
-        }
-
-        fn weight(&self, target: Target) -> u32 {
-            [1, 0, 1_000][usize::from(target.number())]
-        }
-    }
-
-    for seed in 0..100 {
-        let mut rng = SmallRng::seeded(seed);
-        let ask = |_| Ok(Permit::UNTRACKED);
-        let mut balancer = Balancer::new(Strategy::Weighted);
-        let picked = balancer.pick(&Leaving(Cell::new(0)), Tried::NONE, &mut rng, ask);
-        assert_eq!(picked.map(|(target, _)| target.number()), Ok(0), "seed {seed}");
     }
 }
 
