@@ -47,7 +47,8 @@ fn the_scripts_tell_their_parts() {
 #[test]
 fn the_scripts_tell_what_they_do_and_refuse_what_they_do_not() {
     let probe = ["tests/probe/link", "tests/probe/names"];
-    for script in ["tests/planted/run", "tests/mutants", "docs/generate"].into_iter().chain(probe) {
+    let scripts = ["tests/archives", "tests/planted/run", "tests/mutants", "docs/generate"];
+    for script in scripts.into_iter().chain(probe) {
         for word in ["-h", "--help"] {
             let help = said(0, script, word);
             assert!(help.contains(script) && !help.contains("set -"), "{script} {word}: {help}");
