@@ -162,7 +162,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     pub fn forbid_repeats(&mut self) {
         self.flags |= NOT_REPLAYABLE;
         if self.started > 0 && matches!(self.phase, Phase::Ready | Phase::Waiting) {
-            if IN_FLIGHT > 1 && self.is_flying() {
+            if self.is_flying() {
                 self.phase = Phase::Trying;
                 return;
             }

@@ -30,6 +30,14 @@ fn sets_of_codes() {
     }
 }
 
+/// What a `main` prints that returns it.
+#[test]
+fn a_refused_setting_is_shown_as_it_is_displayed() {
+    let refused = Consecutive::new(0).unwrap_err();
+    assert_eq!(format!("{refused:?}"), refused.to_string());
+    assert!(refused.to_string().contains("fail_threshold"), "{refused}");
+}
+
 /// Every reason, so that a new one must be given words.
 #[test]
 fn reasons_to_stop() {
