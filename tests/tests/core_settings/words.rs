@@ -30,6 +30,22 @@ fn sets_of_codes() {
     }
 }
 
+/// Two decimals of a second, or what is left of them where there would be none.
+#[test]
+fn spans_are_shown_as_a_person_reads_them() {
+    for (micros, shown) in [
+        (0, "0.00s"),
+        (1, "1us"),
+        (999, "999us"),
+        (1_000, "1.0ms"),
+        (9_999, "9.9ms"),
+        (10_000, "0.01s"),
+        (1_234_567, "1.23s"),
+    ] {
+        assert_eq!(Micros::from_micros(micros).to_string(), shown);
+    }
+}
+
 /// What a `main` prints that returns it.
 #[test]
 fn a_refused_setting_is_shown_as_it_is_displayed() {

@@ -38,6 +38,36 @@ fn time_moves_on() {
     });
 }
 
+/// While the link waits, while a dial is under way, and while a session is up.
+#[test]
+fn polling_twice_changes_nothing() {
+    on_random(any::<u32>(), |seed| {
+        let mut link = Reconnect::new(seed);
+        let twice = |link: &mut Reconnect, now, expected| {
+            for _ in 0..2 {
+                let act = link.poll(now, &PLAIN);
+                ensure!(act == ReconnectAction::WaitUntil(expected), "{act:?} at {now:?}");
+            }
+            Ok(())
+        };
+        let ReconnectAction::WaitUntil(at) = link.poll(Instant::ZERO, &PLAIN) else {
+            return Err("no splay".into());
+        };
+        twice(&mut link, Instant::ZERO, at)?;
+        let ReconnectAction::Dial(dial) = link.poll(at, &PLAIN) else {
+            return Err(format!("no dial at {at:?}"));
+        };
+        let over = dial.deadline().instant();
+        let last = Instant::from_micros(over.as_micros() - 1);
+        twice(&mut link, at, over)?;
+        twice(&mut link, last, over)?;
+        ensure!(link.connected(last, dial, &PLAIN), "polling ended the dial");
+        twice(&mut link, last, Instant::MAX)?;
+        let setback = link.lost(last, None, &PLAIN).ok_or("polling ended the session")?;
+        twice(&mut link, last, setback.dial_at)
+    });
+}
+
 #[test]
 fn the_first_dial_is_splayed() {
     let firsts: Vec<u64> = (0..1_000)
