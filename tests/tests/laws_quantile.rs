@@ -57,6 +57,17 @@ fn it_is_the_exact_quantile_within_its_bounds() {
     }
 }
 
+/// What is too long to be told apart is in the last bucket, from the first of them on.
+#[test]
+fn the_longest_are_all_as_long() {
+    let of_all = |took: u64| of(950, &[took; 200]);
+    let longest = of_all((1 << 28) - 1);
+    assert!(longest.is_some());
+    for took in [1 << 28, (1 << 28) + 1, 1 << 40, u64::MAX] {
+        assert_eq!(of_all(took), longest, "{took}");
+    }
+}
+
 #[test]
 fn before_the_hundredth_sample_it_says_nothing() {
     assert_eq!(of(950, &[5; 99]), None);
