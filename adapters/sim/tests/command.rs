@@ -1,7 +1,10 @@
 //! The command answers what a person takes for something else, and says things where they look.
 
-use std::path::{Path, PathBuf};
+mod program;
+
 use std::process::{Command, Stdio};
+
+use program::{evenkeel, file, path};
 
 /// An outage of a few seconds, so that nobody waits for a test.
 const SMALL: &str = "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\n\
@@ -266,25 +269,4 @@ fn no_help_has_quotes_of_another_medium() {
         let (text, _) = evenkeel(&[command, "--help"], 0);
         assert!(!text.contains('`') && text.contains("Usage:"), "{text}");
     }
-}
-
-/// A path beside the files of this test.
-fn path(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join(name).to_str().unwrap().into()
-}
-
-fn file(name: &str, text: &str) -> String {
-    let path = PathBuf::from(path(name));
-    std::fs::write(&path, text).unwrap();
-    path.to_str().unwrap().into()
-}
-
-/// Both outputs of a run that ends with this status.
-fn evenkeel(arguments: &[&str], status: i32) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {errors}");
-    (String::from_utf8(output.stdout).unwrap(), errors)
 }

@@ -1,8 +1,11 @@
 //! What `check` and `validate` judge, in words and for programs.
 
+mod program;
+
 use std::path::Path;
-use std::process::Command;
 use std::sync::LazyLock;
+
+use program::{evenkeel, file, path};
 
 /// An outage of a few seconds, so that nobody waits for a test.
 const SMALL: &str = "seeds = 1\nend = \"60s\"\n[fleet]\nclients = 10\nrate = 70.0\n[server]\n\
@@ -47,8 +50,7 @@ fn what_does_not_hold_is_said_and_fails() {
 #[test]
 fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
     let why = "its runs would have too many calls or events";
-    let scenario = path("fast.toml");
-    std::fs::write(&scenario, SMALL.replace("workers = 1", "service = \"0s\"")).unwrap();
+    let scenario = file("fast.toml", &SMALL.replace("workers = 1", "service = \"0s\""));
     let svg = path("fast");
     let (text, _) = evenkeel(&["simulate", &scenario, "--svg", &svg], 0);
     for what in ["The map leaves out 10 % load and more", "The safe load is not looked for"] {
@@ -65,8 +67,7 @@ fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
 /// Whatever is asserted: what is simulated of a run that was cut says nothing.
 #[test]
 fn no_assertion_about_a_run_that_was_cut_holds() {
-    let scenario = path("cut.toml");
-    std::fs::write(&scenario, format!("max_events = 1\n{SMALL}")).unwrap();
+    let scenario = file("cut.toml", &format!("max_events = 1\n{SMALL}"));
     let (junit, cut) = (path("cut.xml"), "1 of 1 runs were cut short at max_events = 1, ");
     let check = |more: &[&str], status| {
         let all = ["check", "no-retry", "--scenario", &scenario, "--seeds", "1"];
@@ -169,31 +170,11 @@ fn a_validation_that_there_is_not_is_met_with_those_there_are() {
 }
 
 fn check(policy: &str, assertions: &[&str], more: &[&str], status: i32) -> (String, String) {
-    static SCENARIO: LazyLock<String> = LazyLock::new(|| {
-        let scenario = path("judged.toml");
-        std::fs::write(&scenario, SMALL).unwrap();
-        scenario
-    });
+    static SCENARIO: LazyLock<String> = LazyLock::new(|| file("judged.toml", SMALL));
     let mut arguments = vec!["check", policy, "--scenario", &SCENARIO, "--seeds", "1"];
     for assertion in assertions {
         arguments.extend(["--assert", assertion]);
     }
     arguments.extend(more);
     evenkeel(&arguments, status)
-}
-
-/// A path beside the files of this test.
-fn path(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("judged");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join(name).to_str().unwrap().into()
-}
-
-/// Both outputs of a run that ends with this status.
-fn evenkeel(arguments: &[&str], status: i32) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap();
-    let (text, errors) = (output.stdout, output.stderr);
-    let (text, errors) = (String::from_utf8(text).unwrap(), String::from_utf8(errors).unwrap());
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}{errors}");
-    (text, errors)
 }

@@ -1,7 +1,8 @@
 //! A file that does not fit is refused with its name, the line, the key, and what would be right.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod program;
+
+use program::{evenkeel, file};
 
 #[test]
 fn every_problem_names_its_file_and_its_line() {
@@ -163,25 +164,4 @@ fn all_that_does_not_fit_a_scenario_is_told_at_once() {
     let many: String = (0..1_000).map(|key| format!("k{key} = 1\n")).collect();
     let (_, errors) = evenkeel(&["simulate", &file("many.toml", &many)], 2);
     assert_eq!(errors.lines().count(), 10, "{errors}");
-}
-
-/// A path beside the files of this test.
-fn path(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join(name).to_str().unwrap().into()
-}
-
-fn file(name: &str, text: &str) -> String {
-    let path = PathBuf::from(path(name));
-    std::fs::write(&path, text).unwrap();
-    path.to_str().unwrap().into()
-}
-
-/// Both outputs of a run that ends with this status.
-fn evenkeel(arguments: &[&str], status: i32) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(arguments).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {errors}");
-    (String::from_utf8(output.stdout).unwrap(), errors)
 }
