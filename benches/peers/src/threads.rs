@@ -23,24 +23,41 @@ pub(crate) fn groups() -> Vec<Group> {
         }),
         Case::new("evenkeel", |times| {
             let breaker = SharedBreaker::new();
-            let now = black_box(Instant::ZERO + Micros::from_micros(1));
+            let now = early();
             twice(times, || succeed(black_box(&breaker), now, &POLICY));
+        }),
+        // What two threads cost each other on this machine though they have nothing in common.
+        Case::new("evenkeel, each its own", |times| {
+            on_threads(2, || {
+                let breaker = SharedBreaker::new();
+                let now = early();
+                (0..times).for_each(|_| succeed(black_box(&breaker), now, &POLICY));
+            });
         }),
         Case::new("evenkeel, one thread", |times| {
             let breaker = SharedBreaker::new();
-            let now = black_box(Instant::ZERO + Micros::from_micros(1));
-            for _ in 0..times {
-                succeed(black_box(&breaker), now, &POLICY);
-            }
+            let now = early();
+            on_threads(1, || {
+                (0..times).for_each(|_| succeed(black_box(&breaker), now, &POLICY));
+            });
         }),
     ];
     vec![Group { title: "closed, two threads", cases }]
 }
 
+/// Not read in each step: that would be most of it.
+fn early() -> Instant {
+    black_box(Instant::ZERO + Micros::from_micros(1))
+}
+
 fn twice(times: u64, step: impl Fn() + Sync) {
+    on_threads(2, || (0..times).for_each(|_| step()));
+}
+
+fn on_threads(threads: u32, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| (0..times).for_each(|_| step()));
+        for _ in 0..threads {
+            scope.spawn(&work);
         }
     });
 }
