@@ -131,10 +131,15 @@ impl<C: Named> Keyed for Ours<C> {
 
     fn ask(&self, key: u64) {
         let now = self.clock.now();
-        _ = self.table.lend(now, &key, || key, |breaker| {
-            let permit = breaker?.admit(now, Deadline::NONE, &POLICY).ok()?;
-            breaker?.record(now, permit, Verdict::Success, &POLICY)
-        });
+        _ = self.table.lend(
+            now,
+            &key,
+            || key,
+            |breaker| {
+                let permit = breaker?.admit(now, Deadline::NONE, &POLICY).ok()?;
+                breaker?.record(now, permit, Verdict::Success, &POLICY)
+            },
+        );
     }
 }
 

@@ -113,12 +113,9 @@ impl<'a, M: Members> Draw<'a, M> {
         let mut point = scale(sum, rng.next_u32());
         let mut last = None;
         for target in self.all() {
-            let share = share(target);
-            if share > 0 {
-                // What is up may change between the two walks; then the last one is as good.
-                last = Some(target);
-            }
-            match point.checked_sub(share) {
+            // What is up may change between the two walks; then the last one is as good.
+            last = Some(target);
+            match point.checked_sub(share(target)) {
                 Some(rest) => point = rest,
                 None => break,
             }

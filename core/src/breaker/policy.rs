@@ -180,8 +180,9 @@ impl<T: Trip> BreakerPolicy<T> {
 
     /// The same settings with another rule.
     pub const fn with_trip<U: Trip>(self, trip: U) -> BreakerPolicy<U> {
+        // What grows has an end.
         let capped = self.max_open.as_micros() < Micros::SETTING_END.as_micros();
-        let varies = capped || self.growth != ONE_Q16 || self.jitter != 0;
+        let varies = capped || self.jitter != 0;
         let open_time: fn(&BreakerPolicy<U>, u32, u8) -> Micros =
             if varies { BreakerPolicy::varying } else { BreakerPolicy::constant };
         BreakerPolicy {
