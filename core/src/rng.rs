@@ -53,6 +53,31 @@ impl Random for SmallRng {
     }
 }
 
+/// The same number each time: 0 is the lower end of whatever is drawn, and `u32::MAX` the upper, so
+/// that the bounds of a policy need no formula of their own.
+///
+/// ```
+/// use evenkeel_core::rng::Always;
+/// use evenkeel_core::{Backoff, Growth, Jitter, Micros};
+///
+/// let backoff = Backoff::DEFAULT.with_jitter(Jitter::Full).unwrap();
+/// let first = |draw| {
+///     let mut growth = Growth::START;
+///     backoff.next_delay(&mut growth, &mut Always(draw))
+/// };
+/// assert_eq!(first(0), Micros::ZERO);
+/// assert_eq!(first(u32::MAX), Micros::from_millis(100));
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Always(pub u32);
+
+impl Random for Always {
+    fn next_u32(&mut self) -> u32 {
+        self.0
+    }
+}
+
 /// Spreads a seed over all 32 bits: inputs that differ in one bit give unrelated outputs.
 pub const fn mix(seed: u32) -> u32 {
     let mut x = seed;

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use evenkeel_core::rng::Always;
 use evenkeel_core::{Backoff, Growth, Jitter, Random, SmallRng};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::on_random;
@@ -17,15 +18,6 @@ struct Terms {
     /// In thousandths.
     multiplier: u32,
     jitter: Jitter,
-}
-
-/// Draws the same number for ever.
-struct Same(u32);
-
-impl Random for Same {
-    fn next_u32(&mut self) -> u32 {
-        self.0
-    }
 }
 
 const SPANS: [u64; 9] = [0, 1, 2, 999, 100_000, (1 << 32) - 1, 1 << 32, 1 << 47, (1 << 48) - 1];
@@ -99,7 +91,7 @@ fn on_terms(law: impl Fn(&Terms) -> Result<(), String>) {
 fn never_above_the_cap() {
     on_terms(|terms| {
         let lucky = terms.delays(12, SmallRng::seeded(1));
-        for delay in terms.delays(12, Same(u32::MAX)).into_iter().chain(lucky) {
+        for delay in terms.delays(12, Always(u32::MAX)).into_iter().chain(lucky) {
             ensure!(delay <= terms.max, "{delay} waited");
         }
         Ok(())
@@ -112,7 +104,8 @@ fn jitter_keeps_its_range() {
         let mut calm = *terms;
         calm.jitter = Jitter::None;
         for draw in DRAWS {
-            for (delay, raw) in terms.delays(8, Same(draw)).iter().zip(calm.delays(8, Same(0))) {
+            for (delay, raw) in terms.delays(8, Always(draw)).iter().zip(calm.delays(8, Always(0)))
+            {
                 let (delay, raw) = (u128::from(*delay), u128::from(raw));
                 let max = u128::from(terms.max);
                 let (low, high) = match terms.jitter {
@@ -167,14 +160,14 @@ fn jitter_survives_at_the_cap() {
 #[test]
 fn ceilings_never_shrink() {
     on_terms(|terms| {
-        let ceilings = terms.delays(200, Same(u32::MAX));
+        let ceilings = terms.delays(200, Always(u32::MAX));
         for (last, next) in ceilings.iter().zip(&ceilings[1..]) {
             ensure!(last <= next, "{last}, then {next}");
         }
         let mut calm = *terms;
         calm.jitter = Jitter::None;
         let grows = terms.multiplier > 1_000 && terms.initial > 0;
-        let delays = calm.delays(200, Same(0));
+        let delays = calm.delays(200, Always(0));
         for (last, next) in delays.iter().zip(&delays[1..]) {
             ensure!(!grows || last < next || *next == terms.max, "stands at {next}");
         }
@@ -186,12 +179,12 @@ fn ceilings_never_shrink() {
         multiplier,
         jitter: Jitter::None,
     };
-    let long = millis(5_000, 20_000, 2_000).delays(70, Same(0));
+    let long = millis(5_000, 20_000, 2_000).delays(70, Always(0));
     assert!(long[2..].iter().all(|delay| *delay == 20_000_000), "{long:?}");
-    assert_eq!(millis(1_000, 10, 2_000).delays(100, Same(0)), [10_000; 100], "the cap wins");
-    let plain = millis(100, 600_000, 2_000).delays(5, Same(0));
+    assert_eq!(millis(1_000, 10, 2_000).delays(100, Always(0)), [10_000; 100], "the cap wins");
+    let plain = millis(100, 600_000, 2_000).delays(5, Always(0));
     assert_eq!(plain, [100_000, 200_000, 400_000, 800_000, 1_600_000]);
-    let six = millis(6, 600_000, 6_000).delays(4, Same(0));
+    let six = millis(6, 600_000, 6_000).delays(4, Always(0));
     assert_eq!(six, [6_000, 36_000, 216_000, 1_296_000]);
 }
 
@@ -200,7 +193,7 @@ fn no_overflow_in_any_profile() {
     on_terms(|terms| {
         for draw in DRAWS {
             let (mut raw, mut last) = (None, 0);
-            for delay in terms.delays(12, Same(draw)) {
+            for delay in terms.delays(12, Always(draw)) {
                 let around = terms.grown(raw);
                 raw = Some(around);
                 let (low, high) = terms.range(around, last);

@@ -1,20 +1,11 @@
 //! The laws of the presets: what their sources say, at every draw and at the edges of it.
 
 use evenkeel_core::presets::{Coap, Dhcp4, Dhcp6, FREERTOS};
+use evenkeel_core::rng::Always;
 use evenkeel_core::{Growth, Jitter, Micros, Random, SmallRng};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::on_random;
 use proptest::prelude::*;
-
-/// Draws the same number for ever.
-#[derive(Clone, Copy)]
-struct Same(u32);
-
-impl Random for Same {
-    fn next_u32(&mut self) -> u32 {
-        self.0
-    }
-}
 
 const SECOND: u64 = 1_000_000;
 const DRAWS: [u32; 6] = [0, 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX];
@@ -56,7 +47,7 @@ const MESSAGES: [(Dhcp6, u64, u64); 8] = [
 #[test]
 fn v22_coap_in_the_worst_case_spans_45_s_and_waits_93() {
     let retransmit = usize::from(Coap::MAX_RETRANSMIT);
-    let longest = coap(retransmit + 1, Same(u32::MAX));
+    let longest = coap(retransmit + 1, Always(u32::MAX));
     let span: u64 = longest[..retransmit].iter().sum();
     let wait: u64 = longest.iter().sum();
     assert_eq!((span, wait), (45 * SECOND, 93 * SECOND));
@@ -64,7 +55,7 @@ fn v22_coap_in_the_worst_case_spans_45_s_and_waits_93() {
     assert_eq!(wait, Coap::MAX_TRANSMIT_WAIT.as_micros());
     // Twice MAX_LATENCY (100 s) and PROCESSING_DELAY (ACK_TIMEOUT) on top.
     assert_eq!(span + 202 * SECOND, Coap::EXCHANGE_LIFETIME.as_micros());
-    assert_eq!(coap(5, Same(0)), [2, 4, 8, 16, 32].map(|seconds| seconds * SECOND));
+    assert_eq!(coap(5, Always(0)), [2, 4, 8, 16, 32].map(|seconds| seconds * SECOND));
 }
 
 #[test]
@@ -85,7 +76,7 @@ fn v23_dhcp4_doubles_from_4_to_64_s_and_spreads_a_second() {
     for draw in DRAWS {
         let side = (((2 * SECOND + 1) * u64::from(draw)) >> 32) as i64 - SECOND as i64;
         let due = schedule.map(|raw| (raw as i64 + side) as u64);
-        assert_eq!(dhcp4(7, Same(draw)), due, "with {draw}");
+        assert_eq!(dhcp4(7, Always(draw)), due, "with {draw}");
     }
     let spread = dhcp4(2_000, SmallRng::seeded(1)).split_off(10);
     assert!(spread.iter().any(|delay| *delay < 64 * SECOND - SECOND * 9 / 10));
@@ -127,20 +118,20 @@ fn dhcp6_alone_goes_above_its_cap_and_by_a_tenth_at_most() {
 #[test]
 fn freertos_is_a_plain_backoff() {
     assert_eq!(FREERTOS.jitter(), Jitter::Full);
-    let ceilings = delays(6, Same(u32::MAX), |growth, rng| FREERTOS.next_delay(growth, rng));
+    let ceilings = delays(6, Always(u32::MAX), |growth, rng| FREERTOS.next_delay(growth, rng));
     assert_eq!(ceilings, [500_000, 1_000_000, 2_000_000, 4_000_000, 5_000_000, 5_000_000]);
-    let floors = delays(6, Same(0), |growth, rng| FREERTOS.next_delay(growth, rng));
+    let floors = delays(6, Always(0), |growth, rng| FREERTOS.next_delay(growth, rng));
     assert_eq!(floors, [0; 6]);
 }
 
 #[test]
 fn no_overflow_in_any_profile() {
     for draw in DRAWS {
-        let long = coap(100, Same(draw));
+        let long = coap(100, Always(draw));
         assert_eq!(long[99], u64::MAX, "saturated, and stays");
-        assert!(dhcp4(100, Same(draw)).into_iter().all(|delay| delay >= 3 * SECOND));
+        assert!(dhcp4(100, Always(draw)).into_iter().all(|delay| delay >= 3 * SECOND));
         for (message, irt, _) in MESSAGES {
-            let delays = dhcp6(message, 100, Same(draw));
+            let delays = dhcp6(message, 100, Always(draw));
             assert!(delays.into_iter().all(|delay| delay >= irt * SECOND * 9 / 10));
         }
     }
@@ -152,7 +143,7 @@ fn the_longest_delay_itself_is_not_drawn_again() {
     let longest = 3_600_000_000u64;
     let (mut growth, mut last) = (Growth::START, 0);
     let mut next = |random: u64| {
-        let mut given = Same(u32::try_from(random).unwrap());
+        let mut given = Always(u32::try_from(random).unwrap());
         Dhcp6::SOLICIT.next_delay(&mut growth, &mut given).as_micros()
     };
     // Each a little less than twice the one before, and the last exactly the longest.

@@ -4,9 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use evenkeel_core::rng::Always;
 use evenkeel_core::{
     BreakerPolicy, CallPolicy, Code, Consecutive, Deadline, Instant, Micros, Outcome, Permit,
-    Random, Refusal, Report, StopReason, Target, ThrottlePolicy, Tried, Upstream, Weight, checked,
+    Refusal, Report, StopReason, Target, ThrottlePolicy, Tried, Upstream, Weight, checked,
 };
 use evenkeel_embassy::{Error, OnTime, Peers, Seeds, Tokens};
 
@@ -43,21 +44,12 @@ fn a_promise_beyond_the_last_place_is_not_kept_and_a_place_is_used_again() {
     assert!(on_time.holds(Instant::MAX));
 }
 
-/// One number, again and again.
-struct Stuck(u32);
-
-impl Random for Stuck {
-    fn next_u32(&mut self) -> u32 {
-        self.0
-    }
-}
-
 #[test]
 fn seeds_start_over_where_they_are_told_to() {
     let known = Seeds::<NoopRawMutex>::new(77);
     let drawn = Seeds::<NoopRawMutex>::new(1);
     drawn.next();
-    drawn.drawn_from(&mut Stuck(77));
+    drawn.drawn_from(&mut Always(77));
     let of = |seeds: &Seeds<NoopRawMutex>| (0..10).map(|_| seeds.next()).collect::<Vec<_>>();
     let first = of(&drawn);
     assert_eq!(first, of(&known));

@@ -3,7 +3,8 @@
 
 use core::time::Duration;
 
-use evenkeel_core::{Code, CodeSet, Growth, Random, RetryPolicy};
+use evenkeel_core::rng::Always;
+use evenkeel_core::{Code, CodeSet, Growth, RetryPolicy};
 
 use crate::Warning;
 
@@ -189,16 +190,7 @@ fn is_over(attempt_timeout: Duration, longest: Option<Duration>) -> bool {
 /// The first wait, as short as jitter can make it.
 fn shortest_wait(policy: &RetryPolicy) -> Duration {
     let mut growth = Growth::START;
-    policy.backoff().next_delay(&mut growth, &mut Lowest).as_duration()
-}
-
-/// Draws the lower end of everything.
-struct Lowest;
-
-impl Random for Lowest {
-    fn next_u32(&mut self) -> u32 {
-        0
-    }
+    policy.backoff().next_delay(&mut growth, &mut Always(0)).as_duration()
 }
 
 /// With these the handler ran, or may have. None is in a default set.

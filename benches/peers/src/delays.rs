@@ -3,7 +3,8 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use evenkeel_core::{Backoff, Growth, Jitter, Random, checked};
+use evenkeel_core::rng::Always;
+use evenkeel_core::{Backoff, Growth, Jitter, checked};
 use rusty_rtos_backoff as rtos;
 
 use crate::case::{Case, Group};
@@ -28,15 +29,7 @@ pub(crate) fn groups() -> Vec<Group> {
 fn delays(times: u64, backoff: &Backoff) {
     let mut growth = Growth::START;
     for random in 0..times {
-        black_box(backoff.next_delay(&mut growth, &mut Given(black_box(random as u32))));
-    }
-}
-
-struct Given(u32);
-
-impl Random for Given {
-    fn next_u32(&mut self) -> u32 {
-        self.0
+        black_box(backoff.next_delay(&mut growth, &mut Always(black_box(random as u32))));
     }
 }
 

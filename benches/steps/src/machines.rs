@@ -3,9 +3,10 @@
 use core::convert::Infallible;
 use core::hint::black_box;
 
+use evenkeel_core::rng::Always;
 use evenkeel_core::{
     Action, Backoff, BreakerPolicy, Call, CallPolicy, CircuitBreaker, Deadline, Growth, Instant,
-    Jitter, Micros, Outcome, Random, Single, SmallRng, TimeWindow, Verdict, checked,
+    Jitter, Micros, Outcome, Single, SmallRng, TimeWindow, Verdict, checked,
 };
 use evenkeel_std::{Shared, SharedBreaker};
 use evenkeel_tokio::call_within;
@@ -45,15 +46,7 @@ fn backoff(times: u64) {
 fn given(times: u64) {
     let mut growth = Growth::START;
     for random in 0..times {
-        black_box(FULL.next_delay(&mut growth, &mut Given(black_box(random as u32))));
-    }
-}
-
-struct Given(u32);
-
-impl Random for Given {
-    fn next_u32(&mut self) -> u32 {
-        self.0
+        black_box(FULL.next_delay(&mut growth, &mut Always(black_box(random as u32))));
     }
 }
 

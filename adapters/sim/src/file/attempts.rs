@@ -1,7 +1,8 @@
 //! This file knows how many attempts one call can come to at all: fewer than are configured where
 //! nothing is tried again, or where the waits do not fit into the call's time.
 
-use evenkeel_core::{Growth, Instant, Micros, Random};
+use evenkeel_core::rng::Always;
+use evenkeel_core::{Growth, Instant, Micros};
 
 use crate::Policy;
 
@@ -22,20 +23,11 @@ impl Policy {
         let end = Instant::ZERO.after(call.timeout());
         let (mut growth, mut at) = (Growth::START, Instant::ZERO);
         for attempts in 1..most {
-            at = at.after(call.retry().backoff().next_delay(&mut growth, &mut Lowest));
+            at = at.after(call.retry().backoff().next_delay(&mut growth, &mut Always(0)));
             if at >= end {
                 return attempts;
             }
         }
         most
-    }
-}
-
-/// Always draws the lowest.
-struct Lowest;
-
-impl Random for Lowest {
-    fn next_u32(&mut self) -> u32 {
-        0
     }
 }

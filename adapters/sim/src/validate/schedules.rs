@@ -1,25 +1,18 @@
 //! This file knows two schedules that are standards (V22, V23).
 
-use evenkeel_core::{Backoff, Growth, Random};
+use evenkeel_core::rng::Always;
+use evenkeel_core::{Backoff, Growth};
 
 use super::{Machines, Row};
 use crate::presets::{coap, dhcp4};
-
-/// Always draws the highest.
-struct Highest;
-
-impl Random for Highest {
-    fn next_u32(&mut self) -> u32 {
-        u32::MAX
-    }
-}
 
 /// The worst case, to the millisecond: the core keeps a share as a fraction of 2^16, rounded down.
 pub(super) fn coap(_: &Machines) -> Vec<Row> {
     let millis = |waits: usize| {
         let (backoff, mut growth) = (coap::waits(), Growth::START);
-        let sum: u64 =
-            (0..waits).map(|_| backoff.next_delay(&mut growth, &mut Highest).as_micros()).sum();
+        let sum: u64 = (0..waits)
+            .map(|_| backoff.next_delay(&mut growth, &mut Always(u32::MAX)).as_micros())
+            .sum();
         (sum + 500) / 1_000
     };
     vec![
@@ -32,7 +25,7 @@ pub(super) fn dhcp(_: &Machines) -> Vec<Row> {
     let mut growth = Growth::START;
     let waits: Backoff = dhcp4::waits();
     let seconds: Vec<u64> = (0..6)
-        .map(|_| waits.next_delay(&mut growth, &mut Highest).as_micros() / 1_000_000)
+        .map(|_| waits.next_delay(&mut growth, &mut Always(u32::MAX)).as_micros() / 1_000_000)
         .collect();
     let mut growth = Growth::START;
     let mut chance = crate::Chance::seeded(23);

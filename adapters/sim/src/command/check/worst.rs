@@ -1,6 +1,7 @@
 //! This file knows the worst that one call can come to: by arithmetic, without a simulation.
 
-use evenkeel_core::{Code, Growth, Micros, Random};
+use evenkeel_core::rng::Always;
+use evenkeel_core::{Code, Growth, Micros};
 use evenkeel_sim::{Budget, Guard, Policy, counted};
 
 use crate::out::tell;
@@ -12,15 +13,6 @@ pub(crate) struct Worst {
     pub(crate) duration: Option<Micros>,
 }
 
-/// Always draws the highest.
-struct Highest;
-
-impl Random for Highest {
-    fn next_u32(&mut self) -> u32 {
-        u32::MAX
-    }
-}
-
 impl Worst {
     pub(crate) fn of(policy: &Policy) -> Self {
         let attempts = policy.possible_attempts();
@@ -30,7 +22,7 @@ impl Worst {
         // After a few thousand waits all are the longest; nobody waits for the rest here.
         let walked = attempts.saturating_sub(1).min(4_096);
         let mut waits = (0..walked)
-            .map(|_| backoff.next_delay(&mut growth, &mut Highest).as_micros())
+            .map(|_| backoff.next_delay(&mut growth, &mut Always(u32::MAX)).as_micros())
             .fold(0u64, u64::saturating_add);
         let rest = u64::from(attempts.saturating_sub(1).saturating_sub(walked));
         waits = waits.saturating_add(rest.saturating_mul(backoff.max().as_micros()));

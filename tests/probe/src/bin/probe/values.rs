@@ -5,7 +5,7 @@ use core::hint::black_box;
 use core::ops::Add as _;
 use core::time::Duration;
 
-use evenkeel_core::rng::{mix, seed_from};
+use evenkeel_core::rng::{Always, mix, seed_from};
 use evenkeel_core::{
     Backoff, Clock, Code, CodeSet, Deadline, Event, Growth, Instant, Invalid, Micros, Outcome,
     Random, Report, RunningQuantile, Sent, SmallRng, Target, Transition, Tried, Verdict,
@@ -71,6 +71,7 @@ fn randomness() {
     let _ = SmallRng::next_u32(&mut rng);
     blur(&mut rng);
     let _ = Random::next_u32(&mut &mut rng);
+    let _ = Random::next_u32(&mut Always(any()));
     let _ = mix(any());
     let _ = seed_from(black_box(&[0; 6][..]));
     derived(&rng);
