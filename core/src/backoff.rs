@@ -12,7 +12,9 @@
 use core::time::Duration;
 
 use crate::linked::Linked;
-use crate::num::{grown_q16, share_to_q16, thousandths_to_q16, times_q16, widen, widen16};
+use crate::num::{
+    grown_q16, q16_to_thousandths, share_to_q16, thousandths_to_q16, times_q16, widen, widen16,
+};
 use crate::rng::scale;
 use crate::{Invalid, Micros, Random};
 
@@ -183,6 +185,11 @@ impl Backoff {
     /// No delay is longer.
     pub const fn max(&self) -> Micros {
         self.max
+    }
+
+    /// By how much each delay is longer than the one before it, in thousandths.
+    pub const fn multiplier(&self) -> u32 {
+        q16_to_thousandths(self.multiplier)
     }
 
     /// The spread.

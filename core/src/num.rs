@@ -56,6 +56,12 @@ pub(crate) const fn share_to_q16(thousandths: u16) -> u32 {
     (thousandths as u32).wrapping_mul(65_536) / 1_000
 }
 
+/// Back to thousandths: the nearest, which is what it was made from.
+#[expect(clippy::as_conversions, reason = "`From` is not const; no factor has 2^32 thousandths")]
+pub(crate) const fn q16_to_thousandths(factor: u32) -> u32 {
+    ((factor as u64).wrapping_mul(1_000).wrapping_add(1 << 15) >> 16) as u32
+}
+
 /// One as 16.16.
 pub(crate) const ONE_Q16: u32 = 1 << 16;
 

@@ -82,6 +82,11 @@ impl ThrottlePolicy {
     pub const fn max_millitokens(&self) -> u32 {
         self.max_milli
     }
+
+    /// What a success brings, in thousandths of a token.
+    pub const fn ratio(&self) -> u32 {
+        self.ratio_milli
+    }
 }
 
 impl Default for ThrottlePolicy {

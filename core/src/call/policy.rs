@@ -140,6 +140,11 @@ impl CallPolicy {
         self.attempt_timeout
     }
 
+    /// A slice of time below this is too short to judge a target by.
+    pub const fn short_slice(&self) -> Micros {
+        self.short_slice
+    }
+
     /// The rules for failures.
     pub const fn retry(&self) -> &RetryPolicy {
         &self.retry

@@ -151,6 +151,16 @@ impl HealthPolicy {
         self.unimplemented
     }
 
+    /// How many good answers in a row make an unhealthy target healthy.
+    pub const fn rise(&self) -> u8 {
+        self.rise
+    }
+
+    /// How many bad answers in a row make a healthy target unhealthy.
+    pub const fn fall(&self) -> u8 {
+        self.fall
+    }
+
     /// When a check that starts at `now` is given up.
     pub const fn deadline(&self, now: Instant) -> Deadline {
         Deadline::at(now.after(self.timeout))

@@ -1,8 +1,9 @@
-//! This file knows the settings of ejection, gRFC A50.
+//! This file knows the settings of ejection, gRFC A50: when it is looked, how many go and for how long.
 
 use core::time::Duration;
 
-use crate::num::{widen, widen8to64};
+use super::{FailurePercentage, SuccessRate};
+use crate::num::widen8to64;
 use crate::{Invalid, Micros};
 
 /// When a target is ejected, and for how long.
@@ -127,6 +128,31 @@ impl EjectionPolicy {
         self.interval
     }
 
+    /// How long the first ejection lasts, and how much longer than the one before it each other in a row.
+    pub const fn base_time(&self) -> Micros {
+        self.base
+    }
+
+    /// No ejection is longer, unless the first is.
+    pub const fn max_time(&self) -> Micros {
+        self.max
+    }
+
+    /// The largest share of the targets that is ejected at a time, in percent.
+    pub const fn max_percent(&self) -> u8 {
+        self.max_percent
+    }
+
+    /// The rule on shares of successes; `None` without it.
+    pub const fn success_rate(&self) -> Option<&SuccessRate> {
+        self.success_rate.as_ref()
+    }
+
+    /// The limit on shares of failures; `None` without it.
+    pub const fn failure_percentage(&self) -> Option<&FailurePercentage> {
+        self.failure_percentage.as_ref()
+    }
+
     /// How long an ejection lasts that is the `ejections`-th in a row.
     pub const fn time(&self, ejections: u8) -> Micros {
         // Below 2^48 times 2^8.
@@ -139,95 +165,4 @@ impl Default for EjectionPolicy {
     fn default() -> Self {
         Self::DEFAULT
     }
-}
-
-/// Ejects a target whose share of successes lies too far below the mean of all.
-///
-/// Too far is: more than `factor` standard deviations. Only targets with at least `min_requests`
-/// calls in the interval are compared, and only if there are `min_hosts` of them.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct SuccessRate {
-    pub(super) factor: u32,
-    pub(super) min_hosts: u16,
-    pub(super) min_requests: u32,
-}
-
-impl SuccessRate {
-    /// 1.9 standard deviations, among five targets with a hundred calls each.
-    pub const DEFAULT: Self = Self { factor: 1_900, min_hosts: 5, min_requests: 100 };
-
-    /// More than `factor` thousandths of a standard deviation below the mean. At 0 every target
-    /// below the mean is too far from it.
-    ///
-    /// # Errors
-    ///
-    /// Refuses a `factor` above 1,000,000, and `min_hosts` or `min_requests` of 0.
-    pub const fn new(factor: u32, min_hosts: u16, min_requests: u32) -> Result<Self, Invalid> {
-        if factor > 1_000_000 {
-            let rule = "must be from 0 to 1000000, in thousandths of a standard deviation";
-            let field = "balancing.ejection.stdev_factor";
-            return Err(Invalid::new(field, widen(factor), "/1000", rule));
-        }
-        let (hosts, requests) = (
-            "balancing.ejection.success_rate_min_hosts",
-            "balancing.ejection.success_rate_min_requests",
-        );
-        match check_volume((hosts, min_hosts), (requests, min_requests)) {
-            Ok(()) => Ok(Self { factor, min_hosts, min_requests }),
-            Err(invalid) => Err(invalid),
-        }
-    }
-}
-
-/// Ejects a target of whose calls too large a share failed, whatever the others do.
-///
-/// Only targets with at least `min_requests` calls in the interval are looked at, and only if
-/// there are `min_hosts` of them.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct FailurePercentage {
-    pub(super) threshold: u8,
-    pub(super) min_hosts: u16,
-    pub(super) min_requests: u32,
-}
-
-impl FailurePercentage {
-    /// More than 85 %, among five targets with fifty calls each.
-    pub const DEFAULT: Self = Self { threshold: 85, min_hosts: 5, min_requests: 50 };
-
-    /// *More* than `threshold` percent: exactly that share is not enough, and at 100 nobody is
-    /// ejected. A50 says "greater than or equal to" of the setting and ">" in its algorithm; this
-    /// is the algorithm's.
-    ///
-    /// # Errors
-    ///
-    /// Refuses a `threshold` above 100 %, and `min_hosts` or `min_requests` of 0.
-    pub const fn new(threshold: u8, min_hosts: u16, min_requests: u32) -> Result<Self, Invalid> {
-        if threshold > 100 {
-            let rule = "must be from 0 to 100 % of the calls";
-            let value = widen8to64(threshold);
-            return Err(Invalid::new("balancing.ejection.failure_threshold", value, " %", rule));
-        }
-        let (hosts, requests) =
-            ("balancing.ejection.failure_min_hosts", "balancing.ejection.failure_min_requests");
-        match check_volume((hosts, min_hosts), (requests, min_requests)) {
-            Ok(()) => Ok(Self { threshold, min_hosts, min_requests }),
-            Err(invalid) => Err(invalid),
-        }
-    }
-}
-
-/// Each with the name of its setting.
-const fn check_volume(
-    (hosts, min_hosts): (&'static str, u16),
-    (requests, min_requests): (&'static str, u32),
-) -> Result<(), Invalid> {
-    if min_hosts == 0 {
-        return Err(Invalid::new(hosts, 0, "", "must be 1 or more targets with enough calls"));
-    }
-    if min_requests == 0 {
-        return Err(Invalid::new(requests, 0, "", "must be 1 or more calls in an interval"));
-    }
-    Ok(())
 }

@@ -12,10 +12,12 @@
 
 mod ejection;
 mod policy;
+mod rules;
 mod sweep;
 
-pub use ejection::{EjectionPolicy, FailurePercentage, SuccessRate};
+pub use ejection::EjectionPolicy;
 pub use policy::OutlierPolicy;
+pub use rules::{FailurePercentage, SuccessRate};
 pub use sweep::OutlierSweep;
 
 use crate::{Instant, Report, Standing};

@@ -5,8 +5,7 @@
 //! is divided: `p < mean − f × deviation` is compared as `n p < S − f × √(n Q − S²)`, where S and
 //! Q are the sums of the rates and of their squares.
 
-use super::ejection::{EjectionPolicy, FailurePercentage, SuccessRate};
-use super::{Outlier, OutlierChange};
+use super::{EjectionPolicy, FailurePercentage, Outlier, OutlierChange, SuccessRate};
 use crate::num::{widen, widen16};
 use crate::{Instant, Standing, Target};
 

@@ -66,6 +66,26 @@ impl<const WORDS: usize> LastN<WORDS> {
         self.bad = bad;
         self
     }
+
+    /// How many calls it looks back.
+    pub const fn n(&self) -> u16 {
+        self.n
+    }
+
+    /// From how many calls on it is judged.
+    pub const fn min_calls(&self) -> u16 {
+        self.min_calls
+    }
+
+    /// The share of bad calls that opens, in percent.
+    pub const fn percent(&self) -> u8 {
+        self.percent
+    }
+
+    /// Which calls are bad.
+    pub const fn bad(&self) -> Bad {
+        self.bad
+    }
 }
 
 impl Default for LastN<4> {

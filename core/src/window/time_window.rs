@@ -81,6 +81,26 @@ impl<const B: usize> TimeWindow<B> {
         self.bad = bad;
         self
     }
+
+    /// How far it looks back: what was asked for, rounded down to a whole microsecond per bucket.
+    pub const fn window(&self) -> Micros {
+        Micros::from_micros(self.bucket.as_micros().wrapping_mul(crate::num::widen_usize(B)))
+    }
+
+    /// From how many calls on it is judged.
+    pub const fn min_calls(&self) -> u32 {
+        self.min_calls
+    }
+
+    /// The share of bad calls that opens, in percent.
+    pub const fn percent(&self) -> u8 {
+        self.percent
+    }
+
+    /// Which calls are bad.
+    pub const fn bad(&self) -> Bad {
+        self.bad
+    }
 }
 
 impl Default for TimeWindow<10> {

@@ -33,6 +33,7 @@ fn calls_and_retries() {
     assert_eq!((call.retry(), call.timeout()), (&retry, span(1)));
     assert_eq!((call.attempt_timeout(), call.hedge_after()), (span(2), span(6)));
     assert_eq!(call.unbounded().timeout(), Micros::MAX);
+    assert_eq!(call.with_short_slice(secs(8)).unwrap().short_slice(), span(8));
 }
 
 #[test]
@@ -41,6 +42,11 @@ fn waits() {
         let backoff = Backoff::new(secs(1), secs(9)).unwrap().with_jitter(shape).unwrap();
         assert_eq!((backoff.jitter(), backoff.initial()), (shape, span(1)));
         assert_eq!(backoff.max(), span(9));
+    }
+    // To the digit, though it is kept as another fraction.
+    for thousandths in (1_000..4_000).chain([9_999, 65_534_999, 65_535_000]) {
+        let backoff = Backoff::DEFAULT.with_multiplier(thousandths).unwrap();
+        assert_eq!(backoff.multiplier(), thousandths);
     }
 }
 
@@ -69,8 +75,30 @@ fn breakers() {
     let changed = policy.with_trip(other);
     assert_eq!((changed.trip(), changed.open_for()), (&other, span(2)));
     assert_eq!(changed.with_trip(trip), policy);
+    assert_eq!((policy.failures(), policy.slow_after()), (CodeSet::FAILURES, Micros::MAX));
+    let codes = CodeSet::of(&[Code::Aborted]);
+    let judging = policy.with_failures(codes).with_slow_after(secs(7)).unwrap();
+    assert_eq!((judging.failures(), judging.slow_after()), (codes, span(7)));
+    assert_eq!((policy.growth(), policy.max_open()), (1_000, Micros::SETTING_END));
     let growing = policy.with_growth(2_000, secs(60)).unwrap();
+    assert_eq!((growing.growth(), growing.max_open()), (2_000, span(60)));
+    for thousandths in 0..=1_000 {
+        let spread = policy.with_open_jitter(thousandths, 1).unwrap();
+        assert_eq!(spread.open_jitter(), u32::from(thousandths));
+    }
     assert_eq!(growing.with_trip(other).with_trip(trip), growing);
+}
+
+#[test]
+fn windows() {
+    let last = LastN::<4>::new(9, 8, 7).unwrap().counting(Bad::SlowCalls);
+    assert_eq!((last.n(), last.min_calls(), last.percent()), (9, 8, 7));
+    assert_eq!(last.bad(), Bad::SlowCalls);
+    let time = TimeWindow::<10>::new(secs(2), 8, 7).unwrap().counting(Bad::SlowCalls);
+    assert_eq!((time.window(), time.min_calls(), time.percent()), (span(2), 8, 7));
+    assert_eq!(time.bad(), Bad::SlowCalls);
+    let odd = TimeWindow::<10>::new(Duration::from_micros(1_009), 1, 50).unwrap();
+    assert_eq!(odd.window(), Micros::from_micros(1_000), "a hundred for each bucket");
 }
 
 #[test]
@@ -78,7 +106,8 @@ fn budgets_and_throttles() {
     let budget = BudgetPolicy::DEFAULT.with_safety_margin(secs(1)).unwrap();
     let budget = budget.with_min_timeout(secs(2)).unwrap();
     assert_eq!((budget.safety_margin(), budget.min_timeout()), (span(1), span(2)));
-    assert_eq!(ThrottlePolicy::grpc(10, 100).unwrap().max_millitokens(), 10_000);
+    let throttle = ThrottlePolicy::grpc(10, 100).unwrap();
+    assert_eq!((throttle.max_millitokens(), throttle.ratio()), (10_000, 100));
 }
 
 #[test]
@@ -89,16 +118,26 @@ fn health_and_outliers() {
     assert_eq!((health.interval(), health.timeout()), (span(1), span(2)));
     assert_eq!(health.max_backoff(), span(3));
     assert_eq!(health.unimplemented(), Unimplemented::Unhealthy);
+    let health = health.with_counts(5, 6).unwrap();
+    assert_eq!((health.rise(), health.fall()), (5, 6));
     let ejection = EjectionPolicy::DEFAULT.with_interval(secs(4)).unwrap();
     let ejection = ejection.with_times(secs(2), secs(5)).unwrap();
     assert_eq!(ejection.interval(), span(4));
     // Twice the base, then the longest; a longest below the base is the base.
     assert_eq!([1, 2, 3, 255].map(|nth| ejection.time(nth)), [2, 4, 5, 5].map(span));
     assert_eq!(ejection.with_times(secs(9), secs(5)).unwrap().time(4), span(9));
+    assert_eq!((ejection.base_time(), ejection.max_time()), (span(2), span(5)));
+    assert_eq!(ejection.with_max_percent(77).unwrap().max_percent(), 77);
     let outlier = OutlierPolicy::OFF.with_quarantine(secs(6)).unwrap().with_ejection(ejection);
     assert_eq!((outlier.quarantine(), outlier.ejection()), (span(6), Some(&ejection)));
     let without = ejection.without_success_rate().without_failure_percentage();
-    assert_ne!(without, ejection);
+    assert_eq!((without.success_rate(), without.failure_percentage()), (None, None));
+    let (rate, share) = (ejection.success_rate().unwrap(), ejection.failure_percentage().unwrap());
+    assert_eq!((rate, share), (&SuccessRate::DEFAULT, &FailurePercentage::DEFAULT));
+    let rate = SuccessRate::new(1, 2, 3).unwrap();
+    assert_eq!((rate.factor(), rate.min_hosts(), rate.min_requests()), (1, 2, 3));
+    let share = FailurePercentage::new(4, 5, 6).unwrap();
+    assert_eq!((share.threshold(), share.min_hosts(), share.min_requests()), (4, 5, 6));
     let with = without.with_success_rate(SuccessRate::DEFAULT);
     assert_eq!(with.with_failure_percentage(FailurePercentage::DEFAULT), ejection);
 }

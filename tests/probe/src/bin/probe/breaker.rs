@@ -17,10 +17,17 @@ pub(crate) fn reach() {
     blur(&mut CircuitBreaker::new());
     let _ = Consecutive::threshold(&any());
     let _ = (Consecutive::default(), LastN::default(), TimeWindow::default());
+    windows(&any(), &any());
     breaker::<Consecutive>();
     breaker::<LastN>();
     breaker::<TimeWindow>();
     breaker::<Either>();
+}
+
+fn windows(last: &LastN, time: &TimeWindow) {
+    let _ = (LastN::n(last), LastN::min_calls(last), LastN::percent(last), LastN::bad(last));
+    let _ = (TimeWindow::window(time), TimeWindow::min_calls(time));
+    let _ = (TimeWindow::percent(time), TimeWindow::bad(time));
 }
 
 fn breaker<T: Rule>() {
@@ -45,6 +52,11 @@ fn settings<T: Rule>(policy: &BreakerPolicy<T>) {
     let _ = BreakerPolicy::open_for(policy);
     let _ = BreakerPolicy::max_trials(policy);
     let _ = BreakerPolicy::successes_to_close(policy);
+    let _ = BreakerPolicy::growth(policy);
+    let _ = BreakerPolicy::max_open(policy);
+    let _ = BreakerPolicy::open_jitter(policy);
+    let _ = BreakerPolicy::failures(policy);
+    let _ = BreakerPolicy::slow_after(policy);
     let _ = BreakerPolicy::verdict(policy, &any());
 }
 

@@ -35,6 +35,7 @@ fn throttle() {
     let _ = Throttle::allow(&mut throttle, &policy);
     let _ = Throttle::millitokens(&throttle);
     let _ = ThrottlePolicy::max_millitokens(&policy);
+    let _ = ThrottlePolicy::ratio(&policy);
     let _ = ThrottlePolicy::default();
     derived(&policy);
     derived(&throttle);

@@ -29,6 +29,7 @@ fn policies() {
     let _ = CallPolicy::deadline(&policy, any(), any());
     let _ = CallPolicy::timeout(&policy);
     let _ = CallPolicy::attempt_timeout(&policy);
+    let _ = CallPolicy::short_slice(&policy);
     let _ = CallPolicy::hedge_after(&policy);
     derived(&policy);
 

@@ -25,6 +25,7 @@ fn checks() {
     let _ = HealthPolicy::timeout(&policy);
     let _ = HealthPolicy::max_backoff(&policy);
     let _ = HealthPolicy::unimplemented(&policy);
+    let _ = (HealthPolicy::rise(&policy), HealthPolicy::fall(&policy));
     let _ = HealthPolicy::deadline(&policy, any());
     derived(&policy);
 
@@ -93,6 +94,16 @@ fn outliers() {
             black_box((target, change));
         },
     );
+    let _ = (EjectionPolicy::base_time(&ejection), EjectionPolicy::max_time(&ejection));
+    let _ = EjectionPolicy::max_percent(&ejection);
+    if let Some(rate) = EjectionPolicy::success_rate(&ejection) {
+        let _ = (SuccessRate::factor(rate), SuccessRate::min_hosts(rate));
+        let _ = SuccessRate::min_requests(rate);
+    }
+    if let Some(share) = EjectionPolicy::failure_percentage(&ejection) {
+        let _ = (FailurePercentage::threshold(share), FailurePercentage::min_hosts(share));
+        let _ = FailurePercentage::min_requests(share);
+    }
     let _ = SuccessRate::new(any(), any(), any());
     let _ = FailurePercentage::new(any(), any(), any());
 }

@@ -134,6 +134,7 @@ fn backoff() {
     let _ = Backoff::next_delay(&backoff, &mut growth, &mut shaken);
     let _ = Backoff::initial(&backoff);
     let _ = Backoff::max(&backoff);
+    let _ = Backoff::multiplier(&backoff);
     let _ = Backoff::jitter(&backoff);
     derived(&backoff);
     derived(&growth);

@@ -1,13 +1,12 @@
 //! This file knows the settings of a breaker: when it opens, for how long, and how it closes.
 
+mod open_time;
+
 use core::time::Duration;
 
 use crate::linked::Linked;
-use crate::num::{ONE_Q16, grown_q16, times_q16, widen, widen16};
-use crate::rng::{mix, scale};
-use crate::{
-    Code, CodeSet, Consecutive, Deadline, Instant, Invalid, Micros, Report, Trip, Verdict,
-};
+use crate::num::{ONE_Q16, q16_to_thousandths, widen, widen16};
+use crate::{Code, CodeSet, Consecutive, Invalid, Micros, Report, Trip, Verdict};
 
 /// When a breaker opens, for how long, and what closes it again.
 ///
@@ -211,6 +210,31 @@ impl<T: Trip> BreakerPolicy<T> {
         self.open_for
     }
 
+    /// By how much each reopening in a row is longer than the one before it, in thousandths.
+    pub const fn growth(&self) -> u32 {
+        q16_to_thousandths(self.growth)
+    }
+
+    /// No open time is longer; [`Micros::SETTING_END`] for no limit.
+    pub const fn max_open(&self) -> Micros {
+        self.max_open
+    }
+
+    /// By how much open times are spread to either side, in thousandths of them.
+    pub const fn open_jitter(&self) -> u32 {
+        q16_to_thousandths(self.jitter)
+    }
+
+    /// The codes that are failures of the target.
+    pub const fn failures(&self) -> CodeSet {
+        self.failures
+    }
+
+    /// A call that takes longer is slow; [`Micros::MAX`] where none is.
+    pub const fn slow_after(&self) -> Micros {
+        self.slow_after
+    }
+
     /// How many trials may be under way at a time.
     pub const fn max_trials(&self) -> u8 {
         self.max_trials
@@ -235,39 +259,6 @@ impl<T: Trip> BreakerPolicy<T> {
             return Verdict::Ignored;
         }
         if slow { Verdict::SlowFailure } else { Verdict::Failure }
-    }
-
-    /// How long the opening that begins `epoch` lasts, after `reopenings` in a row.
-    pub(super) fn open_time(&self, epoch: u32, reopenings: u8) -> Micros {
-        (self.open_time.0)(self, epoch, reopenings)
-    }
-
-    const fn constant(&self, _epoch: u32, _reopenings: u8) -> Micros {
-        self.open_for
-    }
-
-    fn varying(&self, epoch: u32, reopenings: u8) -> Micros {
-        let cap = self.max_open.as_micros();
-        let mut span = self.open_for.as_micros().min(cap);
-        let mut left = if self.growth > ONE_Q16 { reopenings } else { 0 };
-        while left > 0 && span < cap && span > 0 {
-            left = left.saturating_sub(1);
-            span = grown_q16(span, self.growth).min(cap);
-        }
-        if self.jitter == 0 {
-            return Micros::from_micros(span);
-        }
-        let side = times_q16(span, self.jitter);
-        let (low, high) = (span.wrapping_sub(side), span.wrapping_add(side).min(cap));
-        let random = mix(self.seed ^ mix(epoch));
-        let width = high.wrapping_sub(low).wrapping_add(1);
-        Micros::from_micros(low.wrapping_add(scale(width, random)))
-    }
-
-    /// Until when an attempt admitted at `now` with this `lease` is waited for: to its deadline,
-    /// or for the open time (a second at least) when it has none.
-    pub(crate) const fn lease_end(&self, now: Instant, lease: Deadline) -> Instant {
-        if lease.is_none() { now.after(self.lease_for) } else { lease.instant() }
     }
 }
 
