@@ -13,8 +13,8 @@ use crate::{Growth, Micros, Random};
 /// capped  RT = MRT + RAND × MRT            when RT > MRT, and MRT is not zero
 /// ```
 ///
-/// The cap is spread again, so a delay reaches 1.1 × MRT. It is the one schedule here that goes
-/// above its cap, and it does so because the RFC says so.
+/// The cap is spread again, so a delay reaches 1.1 × MRT. With [`Dhcp4`](super::Dhcp4) it is one of
+/// two that go above their cap, and it does so because the RFC says so.
 ///
 /// How often a message is repeated (MRC) and for how long (MRD) is the caller's to count.
 ///
