@@ -1,7 +1,7 @@
 //! This file knows how a `DHCPv6` client repeats a message: RFC 8415, section 15 (RFC 3315, section
 //! 14, before it).
 
-use crate::num::times_q16;
+use crate::num::{share_to_q16, times_q16};
 use crate::rng::{mix, scale};
 use crate::{Growth, Micros, Random};
 
@@ -102,4 +102,4 @@ fn side(of: Micros) -> Micros {
     Micros::from_micros(times_q16(of.shorter(Micros::SETTING_END).as_micros(), TENTH_Q16))
 }
 
-const TENTH_Q16: u32 = 6_553;
+const TENTH_Q16: u32 = share_to_q16(100);
