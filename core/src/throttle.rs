@@ -42,6 +42,9 @@ impl ThrottlePolicy {
     pub const SUCCESS_REFILLED: Self =
         Self { max_milli: 10_000, ratio_milli: 100, rule: Rule::SuccessRefilled };
 
+    /// [`SUCCESS_REFILLED`](Self::SUCCESS_REFILLED). Without any, retries are not throttled.
+    pub const DEFAULT: Self = Self::SUCCESS_REFILLED;
+
     /// gRPC A6 `retryThrottling`: starts with `max_tokens`, loses one with every failed attempt
     /// that has a retryable code (or a "do not retry"), gains `ratio` thousandths with every
     /// success, and allows a retry only above half of `max_tokens`.
@@ -91,7 +94,7 @@ impl ThrottlePolicy {
 
 impl Default for ThrottlePolicy {
     fn default() -> Self {
-        Self::SUCCESS_REFILLED
+        Self::DEFAULT
     }
 }
 

@@ -167,7 +167,8 @@ fn a_default_is_the_documented_one() {
     assert_eq!(OutlierPolicy::default(), OutlierPolicy::DEFAULT);
     assert_eq!(ReconnectPolicy::default(), ReconnectPolicy::DEFAULT);
     assert_eq!(RetryPolicy::default(), RetryPolicy::DEFAULT);
-    assert_eq!(ThrottlePolicy::default(), ThrottlePolicy::SUCCESS_REFILLED);
+    assert_eq!(ThrottlePolicy::default(), ThrottlePolicy::DEFAULT);
+    assert_eq!(ThrottlePolicy::DEFAULT, ThrottlePolicy::success_refilled(10, 100).unwrap());
     assert_eq!(CircuitBreaker::<Consecutive>::default(), CircuitBreaker::closed());
     let rules = AnyOf { first: LastN::DEFAULT, second: TimeWindow::DEFAULT };
     assert_eq!(AnyOf::<LastN, TimeWindow>::default(), rules);
