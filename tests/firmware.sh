@@ -51,7 +51,7 @@ unpack_qemu() {
     for program in qemu-system-arm qemu-system-riscv32; do
         cat >"$tools/bin/$program" <<END
 #!/bin/sh
-here=$root
+here=\$(cd "\$(dirname "\$0")/../qemu" && pwd)
 for folder in "\$here"/usr/lib/*-linux-gnu "\$here"/lib/*-linux-gnu; do
     LD_LIBRARY_PATH=\$folder:\${LD_LIBRARY_PATH:-}
 done
