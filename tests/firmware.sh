@@ -7,6 +7,7 @@
 
 : "${log:?lib.sh is sourced first}" "${tools:?}"
 
+defmt_print=1.2.0
 images=${CARGO_TARGET_DIR:-$PWD/firmware-examples/target}
 
 # Whether QEMU can be had; says why not.
@@ -72,8 +73,8 @@ wanted_packages() {
 have_defmt_print() {
     PATH="$tools/bin:$PATH"
     if command -v defmt-print >"$log" 2>&1; then return; fi
-    installing "defmt-print into $tools" "cargo install"
-    if ! (cd / && cargo install --quiet --debug --locked defmt-print --root "$tools") >"$log" 2>&1; then
+    installing "defmt-print $defmt_print into $tools" "cargo install"
+    if ! (cd / && cargo install --quiet --debug --locked --root "$tools" "defmt-print@$defmt_print") >"$log" 2>&1; then
         skipped defmt-print "not installed, and cargo cannot build it: $(tail -n 1 "$log")"
         return 1
     fi

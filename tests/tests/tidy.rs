@@ -95,6 +95,17 @@ fn nothing_is_left_unfinished() {
     }
 }
 
+/// Who installs by hand what a script brings has the same.
+#[test]
+fn what_is_installed_has_one_version_wherever_it_is_named() {
+    let pin = read(&root().join("tests/firmware.sh"));
+    let version = pin.lines().find_map(|line| line.strip_prefix("defmt_print="));
+    let pinned = format!("cargo install --locked defmt-print@{}", version.expect("a version"));
+    for file in ["firmware-examples/qemu", "firmware-examples/README.md"] {
+        assert!(read(&root().join(file)).contains(&pinned), "{file} does not say `{pinned}`");
+    }
+}
+
 #[test]
 fn every_law_is_a_test_of_its_name() {
     let laws = rows(&read(&root().join("core/docs/laws.md")));
