@@ -5,10 +5,21 @@
 # cache: QEMU unpacked from Debian's packages, without installing any of them, so that nothing on the
 # machine changes and no other QEMU is in the way.
 
-: "${log:?lib.sh is sourced first}" "${tools:?}"
+: "${log:?lib.sh is sourced first}" "${tools:?}" "${root:?}"
 
 defmt_print=1.2.0
 images=${CARGO_TARGET_DIR:-$PWD/firmware-examples/target}
+
+# Whether the compiler is one that embassy allows, which asks for a newer one than the rest; says so
+# if not.
+new_enough_for_firmware() {
+    local needed there
+    needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/adapters/embassy/Cargo.toml")
+    there=$(rustc --version | awk '{ print $2 }')
+    if printf '%s\n' "$needed" "$there" | sort --version-sort --check=quiet; then return; fi
+    skipped firmware "needs Rust $needed, and this is $there"
+    return 1
+}
 
 # Whether QEMU can be had; says why not.
 have_qemu() {
