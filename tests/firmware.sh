@@ -129,6 +129,7 @@ cheap_enough() {
         printf '%6d of %d instructions  %s\n' "${count:-0}" "$limit" "$name"
         if [ -z "$count" ] || [ "$count" -eq 0 ] || [ "$count" -gt "$limit" ]; then status=1; fi
     done < <(grep '^[a-z]' costs.limits)
+    [ "$status" -eq 0 ] || echo "firmware-examples/costs.limits allows no more"
     return "$status"
 }
 
@@ -171,6 +172,7 @@ small_enough() {
             $((text + data)) "$flash" $((data + bss)) "$ram" "$name"
         if [ $((text + data)) -gt "$flash" ] || [ $((data + bss)) -gt "$ram" ]; then status=1; fi
     done < <(grep '^[a-z]' sizes.limits)
+    [ "$status" -eq 0 ] || echo "firmware-examples/sizes.limits allows no more"
     return "$status"
 }
 
