@@ -203,6 +203,7 @@ tell_failure() {
     [ -e "$offline" ] || cat
     touch "$offline"
     # Of the packages that cargo names the last is a member of what it was building.
+    # shellcheck disable=SC2016 # the backticks are cargo's
     manifest=$(sed -nE 's/.* package `[^` ]+ [^` ]+ \((\/[^`]*)\)`.*/\1/p' "$log" | tail -n 1)
     manifest=$(cargo locate-project --workspace --message-format plain \
         --manifest-path "${manifest:-$PWD}/Cargo.toml")
