@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # What the scripts that run checks share: parts, counting, and words for what cannot be checked.
 #
-# A script sources this, defines `part_NAME` for each of its parts, and ends with
-# `run_parts "PART PART" "$@"`. Needs bash 4.4 or later (`tests/mutants` bash 5), coreutils, diffutils,
-# findutils, awk, sed, grep, git and cargo, and nothing else; what is packed also needs tar and gzip.
+# A script sources this, defines `part_NAME` for each of its parts, below a line of comment for
+# `--help`, and ends with `run_parts "PART PART" "$@"`. Needs bash 4.4 or later (`tests/mutants` bash 5),
+# coreutils, diffutils, findutils, awk, sed, grep, git and cargo, and nothing else; what is packed also
+# needs tar and gzip.
 
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
     echo "this needs bash 4.4 or later, and is run by $BASH_VERSION, as macOS has it: install a newer one" >&2
@@ -44,19 +45,20 @@ done
 # did. When all run, those that `beside` names run at the same time as the others: they build into
 # directories of their own, and much of what they do keeps one core busy at most.
 run_parts() {
-    local all=$1 part parts
+    local all=$1 part parts other
     shift
     parts=("$@")
     for part in "${parts[@]}"; do
         if [[ $part == -h || $part == --help ]]; then
             usage "$root/tests/${0##*/}"
-            printf '\nThe parts:\n'
-            fold -s -w 76 <<<"$all" | sed 's/^/  /'
+            printf '\nThe parts, and what each needs beyond Rust:\n'
+            list_parts "$root/tests/${0##*/}"
             exit
         fi
         # shellcheck disable=SC2086 # one word for each part
         if ! is_one_of "$part" $all; then
             echo "no part is called \"$part\"; there are: $all" >&2
+            other=$(grep -lxF "part_$part() {" tests/run tests/deep) && echo "it is one of $other" >&2
             exit 2
         fi
     done
@@ -93,6 +95,12 @@ is_one_of() {
 # What stands at the head of a script.
 usage() {
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1" | sed '/^shellcheck /d'
+}
+
+# The parts of a script, each with the line that stands above it.
+list_parts() {
+    awk '/^part_[a-z]+\(\) \{/ { gsub(/^part_|\(.*/, ""); printf "  %-12s %s\n", $0, words }
+        { words = /^# / ? substr($0, 3) : "" }' "$1"
 }
 
 # Ends the script if one of the programs is not there.

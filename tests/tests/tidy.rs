@@ -95,6 +95,19 @@ fn nothing_is_left_unfinished() {
     }
 }
 
+/// `--help` shows the line above each part of a script.
+#[test]
+fn every_part_of_a_script_says_what_it_does() {
+    for script in ["tests/run", "tests/deep"] {
+        let text = read(&root().join(script));
+        let lines: Vec<&str> = text.lines().collect();
+        let parts = lines.windows(2).filter(|pair| pair[1].starts_with("part_"));
+        let told = parts.clone().filter(|pair| pair[0].starts_with("# ")).count();
+        assert_eq!(told, parts.count(), "{script} has a part without a line of comment above it");
+        assert!(told > 10, "{script}: {told}");
+    }
+}
+
 /// Who installs by hand what a script brings has the same.
 #[test]
 fn what_is_installed_has_one_version_wherever_it_is_named() {
@@ -134,7 +147,7 @@ fn the_laws_of_the_readme_are_those_of_the_core() {
     for (copy, source) in copy.iter().zip(&source) {
         assert_eq!(copy, source, "README.md, and core/docs/laws.md, which is the source");
     }
-    assert_eq!(copy.len(), source.len(), "README.md has not all rows of core/docs/laws.md, or more");
+    assert_eq!(copy.len(), source.len(), "rows of README.md, and of core/docs/laws.md");
 }
 
 fn rows(text: &str) -> Vec<String> {
