@@ -5,9 +5,21 @@
 # cache: QEMU unpacked from Debian's packages, without installing any of them, so that nothing on the
 # machine changes and no other QEMU is in the way.
 
-: "${log:?lib.sh is sourced first}" "${tools:?}"
+: "${log:?lib.sh is sourced first}" "${tools:?}" "${root:?}"
 
+defmt_print=1.2.0
 images=${CARGO_TARGET_DIR:-$PWD/firmware-examples/target}
+
+# Whether the compiler is one that embassy allows, which asks for a newer one than the rest; says so
+# if not.
+new_enough_for_firmware() {
+    local needed there
+    needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/adapters/embassy/Cargo.toml")
+    there=$(rustc --version | awk '{ print $2 }')
+    if printf '%s\n' "$needed" "$there" | sort --version-sort --check=quiet; then return; fi
+    skipped firmware "needs Rust $needed, and this is $there"
+    return 1
+}
 
 # Whether QEMU can be had; says why not.
 have_qemu() {
@@ -51,7 +63,7 @@ unpack_qemu() {
     for program in qemu-system-arm qemu-system-riscv32; do
         cat >"$tools/bin/$program" <<END
 #!/bin/sh
-here=$root
+here=\$(cd "\$(dirname "\$0")/../qemu" && pwd)
 for folder in "\$here"/usr/lib/*-linux-gnu "\$here"/lib/*-linux-gnu; do
     LD_LIBRARY_PATH=\$folder:\${LD_LIBRARY_PATH:-}
 done
@@ -72,8 +84,8 @@ wanted_packages() {
 have_defmt_print() {
     PATH="$tools/bin:$PATH"
     if command -v defmt-print >"$log" 2>&1; then return; fi
-    installing "defmt-print into $tools" "cargo install"
-    if ! (cd / && cargo install --quiet --debug --locked defmt-print --root "$tools") >"$log" 2>&1; then
+    installing "defmt-print $defmt_print into $tools" "cargo install"
+    if ! (cd / && cargo install --quiet --debug --locked --root "$tools" "defmt-print@$defmt_print") >"$log" 2>&1; then
         skipped defmt-print "not installed, and cargo cannot build it: $(tail -n 1 "$log")"
         return 1
     fi
@@ -117,6 +129,7 @@ cheap_enough() {
         printf '%6d of %d instructions  %s\n' "${count:-0}" "$limit" "$name"
         if [ -z "$count" ] || [ "$count" -eq 0 ] || [ "$count" -gt "$limit" ]; then status=1; fi
     done < <(grep '^[a-z]' costs.limits)
+    [ "$status" -eq 0 ] || echo "firmware-examples/costs.limits allows no more"
     return "$status"
 }
 
@@ -159,6 +172,7 @@ small_enough() {
             $((text + data)) "$flash" $((data + bss)) "$ram" "$name"
         if [ $((text + data)) -gt "$flash" ] || [ $((data + bss)) -gt "$ram" ]; then status=1; fi
     done < <(grep '^[a-z]' sizes.limits)
+    [ "$status" -eq 0 ] || echo "firmware-examples/sizes.limits allows no more"
     return "$status"
 }
 

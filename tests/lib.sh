@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # What the scripts that run checks share: parts, counting, and words for what cannot be checked.
 #
-# A script sources this, defines `part_NAME` for each of its parts, and ends with
-# `run_parts "PART PART" "$@"`. Needs bash 4.4 or later, coreutils, awk, sed, grep, git and cargo, and
-# nothing else.
+# A script sources this, defines `part_NAME` for each of its parts, below a line of comment for
+# `--help`, and ends with `run_parts "PART PART" "$@"`. Needs bash 4.4 or later (`tests/mutants` bash 5),
+# coreutils, diffutils, findutils, awk, sed, grep, git and cargo, and nothing else; what is packed also
+# needs tar and gzip.
 
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
     echo "this needs bash 4.4 or later, and is run by $BASH_VERSION, as macOS has it: install a newer one" >&2
@@ -15,7 +16,9 @@ failed=0
 left_out=0
 root=$PWD
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# There once cargo has said that there is no network.
+offline=$log.offline
+trap 'rm -f "$log" "$offline"' EXIT
 # What a machine does not have and a script may build or unpack.
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
@@ -42,19 +45,20 @@ done
 # did. When all run, those that `beside` names run at the same time as the others: they build into
 # directories of their own, and much of what they do keeps one core busy at most.
 run_parts() {
-    local all=$1 part parts
+    local all=$1 part parts other
     shift
     parts=("$@")
     for part in "${parts[@]}"; do
         if [[ $part == -h || $part == --help ]]; then
             usage "$root/tests/${0##*/}"
-            printf '\nThe parts:\n'
-            fold -s -w 76 <<<"$all" | sed 's/^/  /'
+            printf '\nThe parts, and what each needs beyond Rust:\n'
+            list_parts "$root/tests/${0##*/}"
             exit
         fi
         # shellcheck disable=SC2086 # one word for each part
         if ! is_one_of "$part" $all; then
             echo "no part is called \"$part\"; there are: $all" >&2
+            other=$(grep -lxF "part_$part() {" tests/run tests/deep) && echo "it is one of $other" >&2
             exit 2
         fi
     done
@@ -93,6 +97,12 @@ usage() {
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1" | sed '/^shellcheck /d'
 }
 
+# The parts of a script, each with the line that stands above it.
+list_parts() {
+    awk '/^part_[a-z]+\(\) \{/ { gsub(/^part_|\(.*/, ""); printf "  %-12s %s\n", $0, words }
+        { words = /^# / ? substr($0, 3) : "" }' "$1"
+}
+
 # Ends the script if one of the programs is not there.
 need() {
     local program
@@ -120,7 +130,7 @@ begin_beside() {
     run_beside "$@" &
     set +m
     # shellcheck disable=SC2064 # the number of now
-    trap "kill -- -$! 2>/dev/null; rm -rf '$log' '$told'" EXIT
+    trap "kill -- -$! 2>/dev/null; rm -rf '$log' '$offline' '$told'" EXIT
 }
 
 run_beside() {
@@ -167,8 +177,7 @@ check() {
         report ok "$title"
     else
         report FAILED "$title"
-        tail -n 200 "$log"
-        tell_offline
+        tail -n 200 "$log" | tell_failure
         return 1
     fi
 }
@@ -186,17 +195,27 @@ follow() {
         report ok "$title"
     else
         report FAILED "$title"
-        tell_offline
+        tell_failure </dev/null
         return 1
     fi
 }
 
-# What helps a build that failed for want of a network, if that is what cargo said.
-tell_offline() {
-    local folder=${PWD#"$root"}
-    if grep -qE '^ *error: (no matching package|failed to (download|get)) ' "$log"; then
-        echo "   run \`cargo fetch\` once with a network${folder:+, in ${folder#/}}"
+# Shows what a check that failed has printed, which is the input, and what helps if it failed for want
+# of a network. Cargo says that at length and always alike, so it is shown once.
+tell_failure() {
+    local manifest
+    if ! grep -qE '^ *error: (no matching package|failed to (download|get)) ' "$log"; then
+        cat
+        return
     fi
+    [ -e "$offline" ] || cat
+    touch "$offline"
+    # Of the packages that cargo names the last is a member of what it was building.
+    # shellcheck disable=SC2016 # the backticks are cargo's
+    manifest=$(sed -nE 's/.* package `[^` ]+ [^` ]+ \((\/[^`]*)\)`.*/\1/p' "$log" | tail -n 1)
+    manifest=$(cargo locate-project --workspace --message-format plain \
+        --manifest-path "${manifest:-$PWD}/Cargo.toml")
+    echo "   run \`cargo fetch --manifest-path ${manifest#"$root/"}\` once with a network"
 }
 
 # Runs `cargo test` and counts its tests; fails, and shows what it printed, if one fails.
@@ -219,8 +238,8 @@ tests() {
         echo "   ok      $title: $good tests"
     else
         echo "   FAILED  $title: $bad of $((good + bad)) tests"
-        grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400
-        tell_offline
+        grep -v '^test result: ok\|^test .* ok$\|^running [0-9]* tests\?$\|^$' "$log" | tail -n 400 |
+            tell_failure
         return 1
     fi
 }

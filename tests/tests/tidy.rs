@@ -95,6 +95,30 @@ fn nothing_is_left_unfinished() {
     }
 }
 
+/// `--help` shows the line above each part of a script.
+#[test]
+fn every_part_of_a_script_says_what_it_does() {
+    for script in ["tests/run", "tests/deep"] {
+        let text = read(&root().join(script));
+        let lines: Vec<&str> = text.lines().collect();
+        let parts = lines.windows(2).filter(|pair| pair[1].starts_with("part_"));
+        let told = parts.clone().filter(|pair| pair[0].starts_with("# ")).count();
+        assert_eq!(told, parts.count(), "{script} has a part without a line of comment above it");
+        assert!(told > 10, "{script}: {told}");
+    }
+}
+
+/// Who installs by hand what a script brings has the same.
+#[test]
+fn what_is_installed_has_one_version_wherever_it_is_named() {
+    let pin = read(&root().join("tests/firmware.sh"));
+    let version = pin.lines().find_map(|line| line.strip_prefix("defmt_print="));
+    let pinned = format!("cargo install --locked defmt-print@{}", version.expect("a version"));
+    for file in ["firmware-examples/qemu", "firmware-examples/README.md"] {
+        assert!(read(&root().join(file)).contains(&pinned), "{file} does not say `{pinned}`");
+    }
+}
+
 #[test]
 fn every_law_is_a_test_of_its_name() {
     let laws = rows(&read(&root().join("core/docs/laws.md")));
@@ -117,8 +141,13 @@ fn every_law_is_a_test_of_its_name() {
 fn the_laws_of_the_readme_are_those_of_the_core() {
     let readme = read(&root().join("README.md"));
     let chapter = readme.split("## The laws").nth(1).and_then(|text| text.split("\n## ").next());
-    let core = rows(&read(&root().join("core/docs/laws.md")));
-    assert_eq!(rows(chapter.expect("a chapter of laws")), core, "core/docs/laws.md is the source");
+    let copy = rows(chapter.expect("a chapter of laws"));
+    let source = rows(&read(&root().join("core/docs/laws.md")));
+    // Row by row: who changed one word is not shown two tables.
+    for (copy, source) in copy.iter().zip(&source) {
+        assert_eq!(copy, source, "README.md, and core/docs/laws.md, which is the source");
+    }
+    assert_eq!(copy.len(), source.len(), "rows of README.md, and of core/docs/laws.md");
 }
 
 fn rows(text: &str) -> Vec<String> {

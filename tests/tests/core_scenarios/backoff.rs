@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use evenkeel_core::{Backoff, Growth, Jitter, Micros, Random, RetryPolicy, SmallRng};
+use evenkeel_tests::model::settings::JITTERS;
 
 use crate::driver::{Client, U, at_once};
 use crate::policies::{calls, exact, millis, ms};
@@ -43,8 +44,8 @@ fn b3_the_defaults_without_jitter() {
 
 #[test]
 fn b4_an_initial_wait_of_zero_never_waits() {
-    for jitter in [Jitter::None, Jitter::Proportional(1_000), Jitter::Full, Jitter::Decorrelated] {
-        assert_eq!(waits(&backoff(0, 10_000, jitter), 5, 3), [0; 5]);
+    for jitter in JITTERS {
+        assert_eq!(waits(&backoff(0, 10_000, jitter), 5, 3), [0; 5], "{jitter:?}");
     }
 }
 
@@ -105,14 +106,7 @@ fn b11_each_wrong_setting_has_its_own_error() {
 
 #[test]
 fn b12_no_jitter_leads_past_the_cap() {
-    let shapes = [
-        Jitter::Proportional(500),
-        Jitter::Proportional(1_000),
-        Jitter::Full,
-        Jitter::Equal,
-        Jitter::Decorrelated,
-    ];
-    for shape in shapes {
+    for shape in JITTERS {
         let backoff = backoff(900, 1_000, shape);
         let most = (0..500).flat_map(|seed| waits(&backoff, 8, seed)).max();
         assert!(most <= Some(1_000_000), "{shape:?} waited {most:?} µs");
