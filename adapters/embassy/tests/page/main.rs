@@ -1,6 +1,7 @@
 //! What docs/embedded.md says is so: of clocks, sleep, silent peers and ladders, of bytes and
 //! instructions.
 
+mod asleep;
 mod costs;
 mod ladder;
 mod one_call;
