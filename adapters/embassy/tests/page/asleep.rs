@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use evenkeel_core::{Instant, Micros, Reconnect, ReconnectAction, ReconnectPolicy, Rung, checked};
+use evenkeel_core::{
+    Action, BreakerPolicy, BreakerState, Call, CallPolicy, CircuitBreaker, Deadline, Instant,
+    Micros, Reconnect, ReconnectAction, ReconnectPolicy, Rung, Single, checked,
+};
 
 use crate::says;
 
@@ -64,4 +67,41 @@ fn the_window_of_giving_up_goes_on_over_a_sleep() {
     };
     assert!(matches!(after(seconds(60)), ReconnectAction::Dial(_)));
     assert_eq!(after(HOUR), ReconnectAction::GiveUp);
+}
+
+/// How many failures in a row a healthy peer's breaker has counted after five sleeps of an hour,
+/// each under an attempt; `before` is what is done to the call before it.
+fn slept_under_an_attempt(before: fn(&mut Call, Instant, &mut Single<'_>)) -> (BreakerState, u16) {
+    let (policy, rule) = (CallPolicy::DEFAULT, BreakerPolicy::DEFAULT);
+    let (mut breaker, mut now) = (CircuitBreaker::new(), Instant::ZERO);
+    for seed in 0..5 {
+        let mut peer = Single::new(&policy).with_breaker(&mut breaker, &rule);
+        let mut call = Call::new(policy.deadline(now, Deadline::NONE), seed);
+        let Action::Attempt(_) = call.poll(now, &mut peer) else { panic!("it is let through") };
+        before(&mut call, now, &mut peer);
+        now = now + HOUR;
+        let _ = call.poll(now, &mut peer);
+    }
+    (breaker.state(), breaker.snapshot().failures)
+}
+
+#[test]
+fn a_call_that_is_slept_through_counts_against_the_peer_unless_it_is_cancelled() {
+    says("`cancel` every call under way (with embassy: drop its future), or its attempt counts");
+    let (kept, _) = slept_under_an_attempt(|_, _, _| {});
+    assert_eq!(kept, BreakerState::Open);
+    let cancelled = slept_under_an_attempt(|call, now, peer| call.cancel(now, peer));
+    assert_eq!(cancelled, (BreakerState::Closed, 0));
+}
+
+#[test]
+fn a_dial_that_is_slept_through_has_failed() {
+    says(
+        "Do not sleep in a dial: it cannot be cancelled, and one that is slept through has failed",
+    );
+    let policy = checked!(ReconnectPolicy::DEFAULT.with_splay(Duration::ZERO));
+    let (mut link, now) = (Reconnect::new(7), Instant::ZERO);
+    let ReconnectAction::Dial(dial) = link.poll(now, &policy) else { panic!("it is due") };
+    assert!(!link.connected(now + HOUR, dial, &policy));
+    assert_eq!(link.failures(), 1);
 }
