@@ -5,7 +5,9 @@ mod asleep;
 mod costs;
 mod ladder;
 mod one_call;
+mod one_link;
 mod peers;
+mod sending;
 mod time;
 
 const PAGE: &str = include_str!("../../../../docs/embedded.md");
