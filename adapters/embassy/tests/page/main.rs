@@ -4,6 +4,7 @@
 mod asleep;
 mod costs;
 mod ladder;
+mod manifest;
 mod one_call;
 mod one_link;
 mod peers;
