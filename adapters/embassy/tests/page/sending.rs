@@ -14,6 +14,7 @@ use crate::{PAGE, says};
 #[derive(Default)]
 pub(crate) struct Broker {
     dials: u16,
+    sessions: u16,
     aborted: bool,
 }
 
@@ -25,6 +26,7 @@ impl Broker {
     }
 
     pub(crate) async fn until_it_ends(&mut self) -> Option<Micros> {
+        self.sessions += 1;
         sleep_until(EmbassyClock.now() + Micros::from_millis(10_000)).await;
         None
     }
@@ -59,5 +61,5 @@ fn who_wants_to_send_waits_for_the_one_session() {
         assert!(simulated::now() >= 21_000_000, "and another was waited for");
     };
     let _ = simulated::run(select(supervise(&mut broker, &AT_ONCE, 7), senders));
-    assert!(broker.aborted);
+    assert_eq!((broker.sessions, broker.aborted), (1, true));
 }
