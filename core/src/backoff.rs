@@ -6,8 +6,8 @@
 //!
 //! Two faults are on file again and again elsewhere, and both are excluded by the shape of this
 //! code: the growth saturates in integers and meets the cap at *every* step (no exponent, no
-//! float), and jitter is drawn *inside* `[low, cap]`, never added to a capped value, so that
-//! clients stay spread once they all wait for the cap.
+//! float), and jitter is drawn from a range that ends at the cap at the latest, never added to a
+//! capped value, so that clients stay spread once they all wait for the cap.
 
 use core::time::Duration;
 
@@ -37,7 +37,8 @@ pub enum Jitter {
 
 /// Exponential growth from `initial` to `max` with [`Jitter`].
 ///
-/// The delay before retry *n* is drawn around `raw = min(max, initial × multiplier^(n−1))`.
+/// The delay before retry *n* is drawn around `raw = min(max, initial × multiplier^(n−1))`, except
+/// with [`Jitter::Decorrelated`], where it is drawn from the delay before it.
 /// Default: 100 ms doubling to 10 s, ±10 % (the values of grpc-client-kit).
 ///
 /// ```
@@ -101,7 +102,7 @@ impl Backoff {
         initial: Micros::from_millis(100),
         max: Micros::from_millis(10_000),
         multiplier: 2 << 16,
-        shape: Shape::Proportional { thousandths: 100, share: 6_553 },
+        shape: Shape::Proportional { thousandths: 100, share: share_to_q16(100) },
         grown: Linked(doubled),
         range: Linked(Self::proportional),
     };
@@ -177,7 +178,9 @@ impl Backoff {
         Ok(self)
     }
 
-    /// The first delay, before jitter.
+    /// The first delay, before jitter; a shorter [`max`](Self::max) takes its place. With
+    /// [`Jitter::Decorrelated`] no delay is shorter, and the first is drawn from this to three times
+    /// this.
     pub const fn initial(&self) -> Micros {
         self.initial
     }
@@ -187,7 +190,7 @@ impl Backoff {
         self.max
     }
 
-    /// By how much each delay is longer than the one before it, in thousandths.
+    /// What the delay before is multiplied by, in thousandths.
     pub const fn multiplier(&self) -> u32 {
         q16_to_thousandths(self.multiplier)
     }

@@ -151,7 +151,8 @@ impl DeadlineBudget {
     /// What one call may spend from `now` on, keeping `reserve` for those after it.
     ///
     /// In this order: nothing left refuses; what is left less the reserve, but at least the
-    /// floor; at most `cap`. So the cap beats the floor and the floor beats the reserve.
+    /// floor; at most `cap`. So the cap beats the floor and the floor beats the reserve. A reserve
+    /// that takes all there is, without a floor, grants zero: with that nothing is sent.
     ///
     /// # Errors
     ///
@@ -196,7 +197,8 @@ impl DeadlineBudget {
     }
 }
 
-/// A call that was not made because its request had no time left.
+/// A call that was not made because its request had no time left, or in strict mode less than the
+/// floor.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BudgetExhausted {
@@ -209,7 +211,8 @@ pub struct BudgetExhausted {
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { elapsed, total } = self;
-        write!(f, "request budget spent: {elapsed} elapsed, budget was {total}")
+        let how_far = if elapsed < total { "nearly spent" } else { "spent" };
+        write!(f, "request budget {how_far}: {elapsed} elapsed, budget was {total}")
     }
 }
 

@@ -145,7 +145,8 @@ impl CodeSet {
     pub const EMPTY: Self = Self(0);
     /// The codes that are tried again by default: `UNAVAILABLE` and `RESOURCE_EXHAUSTED`.
     ///
-    /// With every other one the handler may have run, so repeating it could do the work twice.
+    /// With these the handler has hardly ever run; with every other it may well have, so repeating
+    /// it could do the work twice.
     pub const RETRYABLE: Self = Self::of(&[Code::Unavailable, Code::ResourceExhausted]);
     /// The codes that speak against a peer's health, and that a breaker counts by default.
     ///

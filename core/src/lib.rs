@@ -16,9 +16,12 @@
 //!
 //! Each module may use those to its left: `invalid, time, rng → code, outcome, backoff, budget,
 //! quantile, window → presets, retry, throttle, breaker → table, pick, reconnect → health, outlier,
-//! balance → call → event`. Of the code only [`rng`] and [`presets`] are public as modules;
-//! everything else is re-exported here. [`docs::driving`] says how to write a driver, with async or
-//! without a heap.
+//! balance → call → event`. Four more decide nothing, and any of these may use them: `num` and
+//! `narrow` (products and conversions that fit every machine), `linked` (what an image can leave
+//! out), `words` (what several messages say alike).
+//!
+//! Of the code only [`rng`] and [`presets`] are public as modules; everything else is re-exported
+//! here. [`docs::driving`] says how to write a driver, with async or without a heap.
 #![no_std]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 

@@ -8,7 +8,8 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// The code behind a setting. Says nothing about the setting itself, so it is equal to any other.
+/// The code behind a setting, linked because the setting was made. Says nothing about the setting
+/// itself, so it is equal to any other.
 #[derive(Clone, Copy)]
 pub(crate) struct Linked<F>(pub(crate) F);
 

@@ -44,7 +44,8 @@ impl RetryPolicy {
         repeatable: true,
     };
 
-    /// One attempt and no more.
+    /// No retries; what was certainly never executed is still repeated at once, as
+    /// [`Sent`](crate::Sent) says.
     pub const OFF: Self = Self { max_attempts: 1, codes: CodeSet::EMPTY, ..Self::DEFAULT };
 
     /// With this many attempts, the first included; 1 never retries.

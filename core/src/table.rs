@@ -18,8 +18,13 @@ use crate::{
 ///
 /// A new key takes a free slot, or that of the least recently used closed breaker with nothing
 /// counted, or that of the least recently used closed one. A breaker that protects (open,
-/// half-open or forced) is never evicted, nor is one with an attempt under way. When no slot can
-/// be had the newcomer is let through untracked, and counted in [`untracked`](Self::untracked).
+/// half-open or forced) is never evicted, nor is one in use. When no slot can be had the newcomer
+/// is let through untracked, and counted in [`untracked`](Self::untracked).
+///
+/// A breaker is in use until the last deadline of the attempts that it let through, even when they
+/// have ended. One without a deadline counts for the policy's open time, a second at least, from
+/// when it was let through or last renewed. Nothing here counts attempts under way: a permit that
+/// is lost would leave the count too high for ever.
 ///
 /// ```
 /// use evenkeel_core::{
@@ -42,8 +47,8 @@ pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
     breakers: [CircuitBreaker<T>; N],
     /// When each slot was last looked up, in lookups. They wrap, so only how long ago means a thing.
     used: [u32; N],
-    /// Until when an attempt of each slot may be under way, in units of 2^16 µs, rounded up. They
-    /// wrap after 8.9 years (a clock may count from 1970), so only distances from now mean a thing.
+    /// Until when each slot is in use, in units of 2^16 µs, rounded up. They wrap after 8.9 years
+    /// (a clock may count from 1970), so only distances from now mean a thing.
     busy_until: [u32; N],
     lookups: u32,
     /// Above every epoch an evicted breaker ever had, so that a permit it gave means nothing to
@@ -110,7 +115,7 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         self.hold(now, slot, policy.lease_end(now, Deadline::NONE));
     }
 
-    /// The breaker of `key`, if there is one; for manual control. No use in the sense of eviction.
+    /// The breaker of `key`, if there is one; for manual control. Does not count as a use.
     pub fn get_mut(&mut self, key: K) -> Option<&mut CircuitBreaker<T>> {
         let slot = self.find(key)?;
         self.breakers.get_mut(slot)
@@ -138,7 +143,8 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         self.keys.iter().all(Option::is_none)
     }
 
-    /// How many attempts were let through without a breaker because no slot could be had.
+    /// How many attempts were let through without a breaker because no slot could be had; stays at
+    /// 4,294,967,295.
     pub const fn untracked(&self) -> u32 {
         self.untracked
     }

@@ -42,13 +42,16 @@ impl ThrottlePolicy {
     pub const SUCCESS_REFILLED: Self =
         Self { max_milli: 10_000, ratio_milli: 100, rule: Rule::SuccessRefilled };
 
+    /// [`SUCCESS_REFILLED`](Self::SUCCESS_REFILLED). Without any, retries are not throttled.
+    pub const DEFAULT: Self = Self::SUCCESS_REFILLED;
+
     /// gRPC A6 `retryThrottling`: starts with `max_tokens`, loses one with every failed attempt
     /// that has a retryable code (or a "do not retry"), gains `ratio` thousandths with every
     /// success, and allows a retry only above half of `max_tokens`.
     ///
     /// # Errors
     ///
-    /// Refuses `max_tokens` outside 1..=1000 and a `ratio` of 0 or more than 1,000,000.
+    /// Refuses `max_tokens` outside 1..=1000 and a `ratio` of 0, or above 1,000,000.
     pub const fn grpc(max_tokens: u16, ratio: u32) -> Result<Self, Invalid> {
         Self::checked(max_tokens, ratio, Rule::Grpc)
     }
@@ -58,7 +61,7 @@ impl ThrottlePolicy {
     ///
     /// # Errors
     ///
-    /// Refuses `tokens` outside 1..=1000 and a `ratio` of 0 or more than 1,000,000.
+    /// Refuses `tokens` outside 1..=1000 and a `ratio` of 0, or above 1,000,000.
     pub const fn success_refilled(tokens: u16, ratio: u32) -> Result<Self, Invalid> {
         Self::checked(tokens, ratio, Rule::SuccessRefilled)
     }
@@ -91,7 +94,7 @@ impl ThrottlePolicy {
 
 impl Default for ThrottlePolicy {
     fn default() -> Self {
-        Self::SUCCESS_REFILLED
+        Self::DEFAULT
     }
 }
 
@@ -118,9 +121,12 @@ impl Throttle {
     }
 
     /// Takes the token of one retry, where each costs one, and says whether there was one to take:
-    /// ask once for each retry. What is granted stays spent, also if the retry then finds no time or
-    /// no target. Granted when the attempt failed, not when the retry is sent, so that retries which
-    /// are waiting already count.
+    /// ask once for each retry. Granted when the attempt failed, not when the retry is sent, so that
+    /// retries which are waiting already count.
+    ///
+    /// What is granted stays spent, also if no retry follows: there is no time or no target for it,
+    /// or the peer asked not to be tried again, or for a wait that is too long. A call asks before it
+    /// looks at any of these.
     pub fn allow(&mut self, policy: &ThrottlePolicy) -> bool {
         match policy.rule {
             Rule::Grpc => self.milli > policy.max_milli >> 1,

@@ -263,7 +263,9 @@ impl Default for Deadline {
 /// timers round **up**: the other way round a machine is woken a tick early, answers "not yet",
 /// and the driver spins until the tick turns over.
 pub trait Clock {
-    /// The current reading. Must not go back; a machine treats one that does as standing still.
+    /// The current reading. Must not go back. A call, a link and the [`Health`](crate::Health) of a
+    /// target treat one that does as standing still; a breaker, a table, a window, a health watch,
+    /// an outlier and a budget take each reading as it is.
     ///
     /// A count that wraps goes back: one of microseconds in 32 bits does after 71 minutes, and every
     /// wait that was to end after that never ends. Extend it to 64 bits by counting the wraps.

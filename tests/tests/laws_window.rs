@@ -101,6 +101,23 @@ fn a_full_bucket_keeps_its_share() {
 }
 
 /// What the rules above are asked about is written down here once more, by hand.
+/// However many calls come: a full bucket is halved, and what is left is enough.
+#[test]
+fn the_most_calls_that_may_be_asked_for_are_reached() {
+    let window = Duration::from_secs(2);
+    let trip = TimeWindow::<2>::new(window, 2 * 32_767, 100).unwrap();
+    assert!(TimeWindow::<2>::new(window, 2 * 32_767 + 1, 100).is_err());
+    for each in [32_767, 65_536, 65_537, 200_000] {
+        let mut memory = TimeWindow::<2>::EMPTY;
+        let mut opens = false;
+        for second in 1..3 {
+            let now = Instant::from_micros(second * 1_000_000);
+            opens = (0..each).fold(false, |_, _| trip.count(&mut memory, now, Verdict::Failure));
+        }
+        assert!(opens, "after {each} in each second");
+    }
+}
+
 #[test]
 fn a_verdict_is_bad_or_slow_or_both() {
     let verdicts = [

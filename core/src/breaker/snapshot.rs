@@ -77,7 +77,7 @@ pub struct Snapshot {
     /// half-opens it.
     pub state: BreakerState,
     /// Closed: the bad calls counted so far. Open: those that opened it, 1 after a failed trial.
-    /// Otherwise 0.
+    /// Otherwise 0. Stays at 65,535.
     pub failures: u16,
     /// When it last opened, while open or half-open.
     pub opened_at: Option<Instant>,
@@ -85,7 +85,7 @@ pub struct Snapshot {
     pub retry_at: Option<Instant>,
     /// Trials under way, while half-open. A lost one counts until the next admission.
     pub trials: u8,
-    /// How often in a row a failed trial has opened it again.
+    /// How often in a row a failed trial has opened it again; stays at 255.
     pub reopenings: u8,
 }
 

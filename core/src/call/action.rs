@@ -13,7 +13,8 @@ pub enum Action {
     /// Return: the last reply or error, and why there will be no other. Final, and stays final.
     Finish(StopReason),
     /// Poll again at this instant, which is always later than `now`, or when an attempt has been
-    /// completed. [`Instant::MAX`]: only when an attempt has been completed.
+    /// completed; a call that [waits for a target](crate::Call::wait_for_ready) also when eligibility
+    /// changes. [`Instant::MAX`]: only then.
     WaitUntil(Instant),
 }
 

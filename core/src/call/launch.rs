@@ -72,6 +72,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         IN_FLIGHT > 1
             && self.slot_of(0).is_some()
             && self.counted < policy.retry().max_attempts()
+            && policy.retry().is_idempotent()
             && upstream.hedge_after() < Micros::MAX
             && !self.has(NOT_REPLAYABLE | PUSHED_BACK)
     }

@@ -167,7 +167,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
                 return;
             }
             self.phase = Phase::Ended(Stop::NotReplayable);
-            // What was to be repeated for nothing is what the call ends in.
+            // What was to be repeated without counting as an attempt is what the call ends in.
             self.counted = self.counted.max(1);
         }
     }
@@ -215,6 +215,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// At or after the attempt's deadline it is a `DEADLINE_EXCEEDED` of the attempt, whatever
     /// `outcome` says, also that it was never sent: nobody can tell an answer that was late from a
     /// driver that was. If the attempt was given up already, nothing changes.
+    ///
+    /// Attempts are told apart within their call, and not from those of others. Completing one of
+    /// another call is a mistake that cannot be noticed: it ends the attempt under way here that went
+    /// out in the same place, the second say, or else changes nothing.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub fn complete<U: Upstream + ?Sized>(
         &mut self,

@@ -24,7 +24,7 @@ pub struct CallPolicy {
     timeout: Micros,
     attempt_timeout: Micros,
     short_slice: Micros,
-    /// The shortest of the three above, kept so that no attempt has to compare them.
+    /// What an attempt is normally given, kept so that no attempt has to compare the three above.
     normal_slice: Micros,
     hedge_after: Micros,
     retry: RetryPolicy,
@@ -61,6 +61,11 @@ impl CallPolicy {
     }
 
     /// Without a limit of its own: only the caller's deadline bounds a call.
+    ///
+    /// Give its attempts one then. A trial without any deadline is taken for lost once the breaker's
+    /// open time has passed, unless its call is polled until it ends, which the drivers of the
+    /// adapters need not do: where every call takes longer, a breaker that is half-open stays so,
+    /// and lets one through each open time.
     pub const fn unbounded(mut self) -> Self {
         self.timeout = Micros::MAX;
         self.with_normal_slice()
@@ -88,7 +93,8 @@ impl CallPolicy {
 
     /// With this slice regarded as too short to judge a target by: an attempt that was given less
     /// and ran into our own deadline is no failure to its breaker. Default 100 ms; never more than
-    /// the method's own timeouts, which are what it is normally given. Zero judges every slice.
+    /// the method's own timeouts, which are what it is normally given, less a 64th: a driver may
+    /// read its clock once for the deadline and again for the attempt. Zero judges every slice.
     ///
     /// # Errors
     ///
@@ -105,8 +111,12 @@ impl CallPolicy {
     /// as one of several under way has failed. A hedge that the throttle or the breaker refuses is
     /// dropped, and what is under way goes on. Zero sends all attempts at once.
     ///
-    /// Only a [`Call`](crate::Call) with room for more than one in flight does so, and only methods
-    /// that may be executed twice should be given such a policy.
+    /// Only a [`Call`](crate::Call) with room for more than one in flight does so, and only where
+    /// the method may be executed twice: not with
+    /// [`RetryPolicy::not_idempotent`](crate::RetryPolicy::not_idempotent).
+    ///
+    /// After a failure with nothing else under way the backoff is waited for, which is usually
+    /// zero where attempts are hedged.
     ///
     /// # Errors
     ///
@@ -161,7 +171,9 @@ impl CallPolicy {
     }
 
     const fn with_normal_slice(mut self) -> Self {
-        self.normal_slice = self.short_slice.shorter(self.attempt_timeout).shorter(self.timeout);
+        let own = self.attempt_timeout.shorter(self.timeout);
+        let nearly_all = own.minus(Micros::from_micros(own.as_micros() >> 6));
+        self.normal_slice = self.short_slice.shorter(nearly_all);
         self
     }
 }

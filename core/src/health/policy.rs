@@ -6,7 +6,7 @@ use crate::{Deadline, Instant, Invalid, Micros};
 
 /// How often a target is asked for its health, and how many answers flip the verdict.
 ///
-/// | setting | default | at the extremes |
+/// | setting | default | note |
 /// |---|---|---|
 /// | `check_interval` | 30 s | from the end of one check to the start of the next |
 /// | `timeout` | 5 s | longer than the interval is fine: a check is never overtaken by the next |

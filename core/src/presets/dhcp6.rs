@@ -1,7 +1,7 @@
 //! This file knows how a `DHCPv6` client repeats a message: RFC 8415, section 15 (RFC 3315, section
 //! 14, before it).
 
-use crate::num::times_q16;
+use crate::num::{share_to_q16, times_q16};
 use crate::rng::{mix, scale};
 use crate::{Growth, Micros, Random};
 
@@ -13,8 +13,8 @@ use crate::{Growth, Micros, Random};
 /// capped  RT = MRT + RAND × MRT            when RT > MRT, and MRT is not zero
 /// ```
 ///
-/// The cap is spread again, so a delay reaches 1.1 × MRT. It is the one schedule here that goes
-/// above its cap, and it does so because the RFC says so.
+/// The cap is spread again, so a delay reaches 1.1 × MRT. With [`Dhcp4`](super::Dhcp4) it is one of
+/// two that go above their cap, and it does so because the RFC says so.
 ///
 /// How often a message is repeated (MRC) and for how long (MRD) is the caller's to count.
 ///
@@ -102,4 +102,4 @@ fn side(of: Micros) -> Micros {
     Micros::from_micros(times_q16(of.shorter(Micros::SETTING_END).as_micros(), TENTH_Q16))
 }
 
-const TENTH_Q16: u32 = 6_553;
+const TENTH_Q16: u32 = share_to_q16(100);

@@ -6,9 +6,9 @@
 //! | preset | first | growth | cap | spread |
 //! |---|---|---|---|---|
 //! | [`FREERTOS`] | 500 ms | × 2 | 5 s | full |
-//! | [`Coap`] | 2..=3 s, drawn once | × 2 | none, 4 repetitions | none after the first |
+//! | [`Coap`] | 2 to 3 s, drawn once | × 2 | none, 4 repetitions | none after the first |
 //! | [`Dhcp4`] | 4 s | × 2 | 64 s | ± 1 s |
-//! | [`Dhcp6`] | 1..=10 s | × 2 (1.9 to 2.1) | by message, ± 10 % | ± 10 % |
+//! | [`Dhcp6`] | 1 s or 10 s, by message | × 2 (1.9 to 2.1) | by message, ± 10 % | ± 10 % |
 //!
 //! All of them answer `next_delay(&mut Growth, &mut impl Random)` as a [`Backoff`] does, but only
 //! [`FREERTOS`] is one. [`Coap`], [`Dhcp4`] and [`Dhcp6`] fit no policy: keep a

@@ -56,6 +56,7 @@ impl Dial {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Setback {
     /// Failed dials and sessions that were too short, in a row; 0 when a proven session ended.
+    /// Stays at 65,535.
     pub failures: u16,
     /// When the next dial starts; [`Instant::MAX`] when there will be none.
     pub dial_at: Instant,

@@ -231,7 +231,7 @@ impl Reconnect {
         }
     }
 
-    /// Failed dials and sessions that were too short, in a row.
+    /// Failed dials and sessions that were too short, in a row; stays at 65,535.
     pub const fn failures(&self) -> u16 {
         self.failures
     }

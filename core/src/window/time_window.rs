@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::{Bad, Trip, Verdict, check_percent, reaches};
+use crate::num::{widen, widen_usize};
 use crate::{Instant, Invalid, Micros};
 
 /// Opens when the bad share of the calls in a sliding time window reaches a limit.
@@ -48,22 +49,24 @@ impl<const B: usize> TimeWindow<B> {
     /// # Errors
     ///
     /// Refuses a window shorter than a microsecond per bucket or of 2^48 µs or more, fewer than
-    /// 2 or more than 255 buckets, `min_calls` of 0, and a share outside 1..=100.
+    /// 2 or more than 255 buckets, `min_calls` of 0 or above 32,767 for each bucket (what its
+    /// counts are halved to: it might never be judged), and a share outside 1..=100.
     pub const fn new(window: Duration, min_calls: u32, percent: u8) -> Result<Self, Invalid> {
         if B < 2 || B > 255 {
             let rule = "must be from 2 to 255 buckets";
-            return Err(Invalid::new("breaker.buckets", crate::num::widen_usize(B), "", rule));
+            return Err(Invalid::new("breaker.buckets", widen_usize(B), "", rule));
         }
         let window = match Micros::setting("breaker.window", window) {
             Ok(window) => window,
             Err(invalid) => return Err(invalid),
         };
-        let Some(bucket @ 1..) = window.as_micros().checked_div(crate::num::widen_usize(B)) else {
+        let Some(bucket @ 1..) = window.as_micros().checked_div(widen_usize(B)) else {
             let rule = "must be at least a microsecond per bucket";
             return Err(Invalid::new("breaker.window", window.as_micros(), " µs", rule));
         };
-        if min_calls == 0 {
-            return Err(Invalid::new("breaker.min_calls", 0, "", "must be 1 or more"));
+        if min_calls == 0 || widen(min_calls) > widen_usize(B).wrapping_mul(HALVED) {
+            let rule = "must be from 1 to 32767 for each bucket";
+            return Err(Invalid::new("breaker.min_calls", widen(min_calls), "", rule));
         }
         match check_percent(percent) {
             Ok(()) => Ok(Self {
@@ -84,7 +87,7 @@ impl<const B: usize> TimeWindow<B> {
 
     /// How far it looks back: what was asked for, rounded down to a whole microsecond per bucket.
     pub const fn window(&self) -> Micros {
-        Micros::from_micros(self.bucket.as_micros().wrapping_mul(crate::num::widen_usize(B)))
+        Micros::from_micros(self.bucket.as_micros().wrapping_mul(widen_usize(B)))
     }
 
     /// From how many calls on it is judged.
@@ -194,3 +197,6 @@ impl<const B: usize> Trip for TimeWindow<B> {
         false
     }
 }
+
+/// What is left of a full bucket.
+const HALVED: u64 = 32_767;

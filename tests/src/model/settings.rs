@@ -114,7 +114,7 @@ impl Settings {
     /// Whether a slice of `span` is shorter than what attempts are normally given.
     pub fn cuts_short(&self, span: u64) -> bool {
         let normal = self.attempt_timeout.unwrap_or(u64::MAX).min(self.timeout.unwrap_or(u64::MAX));
-        span < self.short_slice.min(normal)
+        span < self.short_slice.min(normal - normal / 64)
     }
 
     /// Bounds of the `n`-th backoff in a row (0 is the first), both included.

@@ -1,6 +1,8 @@
 //! A breaker below the retries counts attempts, not calls: C44 to C50, G45, G73 and G76.
 
-use evenkeel_core::{BreakerState, Call, CircuitBreaker, Code, Deadline, Single, StopReason};
+use evenkeel_core::{
+    Action, BreakerState, Call, CircuitBreaker, Code, Deadline, Micros, Single, StopReason,
+};
 
 use crate::driver::{Client, HANG, OK, U, after, at_once, drive};
 use crate::policies::{calls, calls_within, code, millis, ms, opens_after};
@@ -87,6 +89,27 @@ fn a_method_with_little_time_is_judged_by_that() {
         client.call(&[HANG]);
         assert_eq!(client.breaker().state(), BreakerState::Open);
     }
+}
+
+/// A driver may read its clock for the deadline, and again for the attempt.
+#[test]
+fn a_method_with_little_time_is_judged_by_it_however_often_its_clock_is_read() {
+    let (policy, opens) = (calls_within(50, 1, 100), opens_after(1));
+    let hangs = |read_again: u64| {
+        let mut breaker = CircuitBreaker::new();
+        let mut upstream = Single::new(&policy).with_breaker(&mut breaker, &opens);
+        let begun = evenkeel_core::Instant::from_micros(7);
+        let mut call = Call::new(policy.deadline(begun, Deadline::NONE), 1);
+        let sent = call.poll(begun + Micros::from_micros(read_again), &mut upstream);
+        assert!(matches!(sent, Action::Attempt(_)));
+        let end = call.poll(begun + ms(50), &mut upstream);
+        assert!(matches!(end, Action::Finish(StopReason::NotRetryable)), "{end:?}");
+        breaker.state()
+    };
+    for read_again in [0, 1, 100, 781] {
+        assert_eq!(hangs(read_again), BreakerState::Open, "{read_again} µs later");
+    }
+    assert_eq!(hangs(782), BreakerState::Closed, "that was more than another reading");
 }
 
 #[test]

@@ -91,7 +91,12 @@ fn d11_an_overdrawn_budget_refuses_and_shows_both_numbers() {
     assert_eq!((refused.elapsed, refused.total), (ms(1_500), ms(1_000)));
     assert_eq!(refused.to_string(), "request budget spent: 1.50s elapsed, budget was 1.00s");
     // From its last instant on, not one later.
-    assert_eq!(grant(&budget, 1_000, 0, None), None);
+    let refused = budget.grant(BEGAN + ms(1_000), Micros::ZERO, None).unwrap_err();
+    assert_eq!(refused.to_string(), "request budget spent: 1.00s elapsed, budget was 1.00s");
+    // In strict mode something may be left, and too little.
+    let strict = self::budget(1_000, floor(500).strict());
+    let refused = strict.grant(BEGAN + ms(900), Micros::ZERO, None).unwrap_err();
+    assert_eq!(refused.to_string(), "request budget nearly spent: 0.90s elapsed, budget was 1.00s");
 }
 
 #[test]

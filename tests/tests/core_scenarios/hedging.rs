@@ -33,6 +33,17 @@ fn a_slow_attempt_is_joined_by_others_on_other_targets() {
     assert_eq!(weights, [Weight::Cancelled, Weight::Cancelled, Weight::Counts]);
 }
 
+/// Whether a method may be executed twice is not asked of failures alone.
+#[test]
+fn a_method_that_may_not_be_repeated_is_not_hedged() {
+    let once = hedged(20).with_retry(retries(3, 100).not_idempotent());
+    let mut pool = Pool::of(3, once, opens_after(5));
+    let seen = run(&mut pool, &[after(50, OK), at_once(OK)]);
+    assert_eq!((seen.starts(), seen.end()), (vec![0], (StopReason::Succeeded, 1, 50)));
+    let seen = run(&mut pool, &[after(5, U), at_once(OK)]);
+    assert_eq!(seen.end(), (StopReason::NotIdempotent, 1, 5));
+}
+
 #[test]
 fn a_failure_brings_the_next_hedge_forward() {
     let mut pool = Pool::of(3, hedged(20), opens_after(5));

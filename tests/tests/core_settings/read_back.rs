@@ -134,8 +134,8 @@ fn health_and_outliers() {
     assert_eq!((without.success_rate(), without.failure_percentage()), (None, None));
     let (rate, share) = (ejection.success_rate().unwrap(), ejection.failure_percentage().unwrap());
     assert_eq!((rate, share), (&SuccessRate::DEFAULT, &FailurePercentage::DEFAULT));
-    let rate = SuccessRate::new(1, 2, 3).unwrap();
-    assert_eq!((rate.factor(), rate.min_hosts(), rate.min_requests()), (1, 2, 3));
+    let rate = SuccessRate::new(7, 2, 3).unwrap();
+    assert_eq!((rate.factor(), rate.min_hosts(), rate.min_requests()), (7, 2, 3));
     let share = FailurePercentage::new(4, 5, 6).unwrap();
     assert_eq!((share.threshold(), share.min_hosts(), share.min_requests()), (4, 5, 6));
     let with = without.with_success_rate(SuccessRate::DEFAULT);
@@ -167,7 +167,8 @@ fn a_default_is_the_documented_one() {
     assert_eq!(OutlierPolicy::default(), OutlierPolicy::DEFAULT);
     assert_eq!(ReconnectPolicy::default(), ReconnectPolicy::DEFAULT);
     assert_eq!(RetryPolicy::default(), RetryPolicy::DEFAULT);
-    assert_eq!(ThrottlePolicy::default(), ThrottlePolicy::SUCCESS_REFILLED);
+    assert_eq!(ThrottlePolicy::default(), ThrottlePolicy::DEFAULT);
+    assert_eq!(ThrottlePolicy::DEFAULT, ThrottlePolicy::success_refilled(10, 100).unwrap());
     assert_eq!(CircuitBreaker::<Consecutive>::default(), CircuitBreaker::closed());
     let rules = AnyOf { first: LastN::DEFAULT, second: TimeWindow::DEFAULT };
     assert_eq!(AnyOf::<LastN, TimeWindow>::default(), rules);

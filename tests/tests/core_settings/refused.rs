@@ -80,7 +80,14 @@ fn each_refusal_names_the_setting_the_value_and_what_would_be_right() {
             said(TimeWindow::<10>::new(SECOND, 20, 0)),
             "breaker.share = 0 %: must be from 1 to 100 percent",
         ),
-        (said(TimeWindow::<10>::new(SECOND, 0, 50)), "breaker.min_calls = 0: must be 1 or more"),
+        (
+            said(TimeWindow::<10>::new(SECOND, 0, 50)),
+            "breaker.min_calls = 0: must be from 1 to 32767 for each bucket",
+        ),
+        (
+            said(TimeWindow::<10>::new(SECOND, 327_671, 50)),
+            "breaker.min_calls = 327671: must be from 1 to 32767 for each bucket",
+        ),
         (
             said(TimeWindow::<10>::new(Duration::from_micros(9), 20, 50)),
             "breaker.window = 9 µs: must be at least a microsecond per bucket",
@@ -158,7 +165,7 @@ fn the_ends_of_each_range_are_within_it() {
         said(LastN::<4>::new(128, 128, 100)),
         said(LastN::<1>::new(1, 1, 1)),
         said(TimeWindow::<2>::new(Duration::from_micros(2), 1, 1)),
-        said(TimeWindow::<255>::new(Duration::from_micros(255), u32::MAX, 100)),
+        said(TimeWindow::<255>::new(Duration::from_micros(255), 255 * 32_767, 100)),
         said(ThrottlePolicy::grpc(1, 1)),
         said(ThrottlePolicy::success_refilled(1_000, 1_000_000)),
         said(check_weights(&[0, 1])),

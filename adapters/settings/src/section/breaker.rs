@@ -147,7 +147,8 @@ impl Breaker {
         );
         keys.key(
             "min_calls",
-            Count(1..=u32::MAX),
+            // What ten buckets count at least.
+            Count(1..=327_670u32),
             &mut self.min_calls,
             "count, time: from how many calls on it is judged; with count, at most window_calls.",
         );

@@ -49,14 +49,14 @@ fn a_window_of_calls_holds_the_calls_it_is_judged_from() {
     assert!(refused("window_calls = 128\nmin_calls = 128").is_ok());
     for (keys, said) in [
         ("window_calls = 128\nmin_calls = 129", "line 4, column 13: breaker.min_calls = 129: "),
-        ("min_calls = 4294967295", "line 3, column 13: breaker.min_calls = 4294967295: "),
+        ("min_calls = 327670", "line 3, column 13: breaker.min_calls = 327670: "),
         // At its default, it is the section that is wrong.
         ("window_calls = 19", "line 1, column 1: breaker.min_calls = 20: "),
     ] {
         let refused = refused(keys).unwrap_err().to_string();
         assert_eq!(refused, format!("{said}must be from 1 to breaker.window_calls"));
     }
-    assert!(Settings::from_toml("[breaker]\nmode = \"time\"\nmin_calls = 4294967295").is_ok());
+    assert!(Settings::from_toml("[breaker]\nmode = \"time\"\nmin_calls = 327670").is_ok());
 }
 
 /// Those with a minimum and a maximum.

@@ -96,7 +96,11 @@ pub(crate) const VALUES: &[Values] = &[
     ("breaker.share", &["1", "50", "100"], NO_PERCENT),
     ("breaker.window", POSITIVE_SPANS, NO_POSITIVE),
     ("breaker.window_calls", &["20", "100", "128"], &["0", "-1", "129", "65536", "1.5", r#""a""#]),
-    ("breaker.min_calls", &["1", "20", "4294967295"], NO_U32),
+    (
+        "breaker.min_calls",
+        &["1", "20", "327670"],
+        &["0", "-1", "327671", "4294967295", "1.5", r#""a""#],
+    ),
     ("breaker.slow_after", SPANS_OR_NONE, NO_POSITIVE),
     ("breaker.slow_share", &["1", "100"], NO_PERCENT),
     ("breaker.failure_codes", CODES, NO_CODES),

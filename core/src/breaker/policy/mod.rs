@@ -107,8 +107,8 @@ impl<T: Trip> BreakerPolicy<T> {
         Ok(self)
     }
 
-    /// With open times that grow by `thousandths` with every reopening in a row, up to `max_open`;
-    /// a `max_open` below the open time wins.
+    /// With open times that are multiplied by `thousandths`/1000 with every reopening in a row, up
+    /// to `max_open`; a `max_open` below the open time wins.
     ///
     /// # Errors
     ///
@@ -210,7 +210,7 @@ impl<T: Trip> BreakerPolicy<T> {
         self.open_for
     }
 
-    /// By how much each reopening in a row is longer than the one before it, in thousandths.
+    /// What the open time is multiplied by with every reopening in a row, in thousandths.
     pub const fn growth(&self) -> u32 {
         q16_to_thousandths(self.growth)
     }

@@ -188,6 +188,7 @@ impl Oracle {
         self.flying.len() < self.room
             && self.settings.hedge_after.is_some()
             && self.counted < self.settings.max_attempts
+            && self.settings.idempotent
             && self.replayable
             && !self.pushed_back
     }
