@@ -70,8 +70,7 @@ fn the_program_of_the_page_asks_a_silent_peer_three_times() {
 #[test]
 fn a_throttle_lets_ten_retries_through_and_no_more() {
     says("with the default ten retries are saved up, and ten successes bring another");
-    static DEFAULT: ThrottlePolicy = ThrottlePolicy::SUCCESS_REFILLED;
-    assert_eq!(DEFAULT, ThrottlePolicy::default());
+    static DEFAULT: ThrottlePolicy = ThrottlePolicy::DEFAULT;
     assert_eq!((DEFAULT.max_millitokens(), DEFAULT.ratio() * 10), (10_000, 1_000));
     let (peers, tokens) = (Peers::<NoopRawMutex, u8, 1>::new(), Tokens::full(&DEFAULT));
     let patient = BreakerPolicy::new(checked!(Consecutive::new(1_000)));
