@@ -20,8 +20,9 @@ use crate::log;
 /// At most `N` breakers by key, in a static, for everybody.
 ///
 /// It is all zero, so it lives in `.bss`; the policies stay in flash and come with each
-/// [`view`](Self::view). `N` costs 36 bytes each with a `u16` key, and every call walks the table
-/// once under the mutex: sixteen at most is a good rule, and the number of peers a better one.
+/// [`view`](Self::view). `N` costs 36 bytes each with a `u16` key and [`Consecutive`], and every call
+/// walks the table once under the mutex: sixteen at most is a good rule, and the number of peers a
+/// better one.
 ///
 /// ```
 /// use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;

@@ -44,7 +44,8 @@ pub trait Link {
     /// Does what the ladder of the policy asks for.
     async fn escalate(&mut self, _step: Escalation) {}
 
-    /// Is told what a failed dial or a lost session led to; for metrics.
+    /// Is told what a failed dial or a lost session led to, once for each; for metrics. A dial that
+    /// made its session at or after its deadline has failed.
     fn set_back(&mut self, _setback: Setback) {}
 }
 
@@ -88,18 +89,18 @@ pub async fn supervise(link: &mut impl Link, policy: &ReconnectPolicy, seed: u32
                 let dialled = until(dial.deadline(), link.dial()).await;
                 let now = EmbassyClock.now();
                 let setback = match dialled {
-                    Some(Ok(())) => {
+                    // One that came too late is left to `failed`, which alone says what follows.
+                    Some(Ok(())) if !dial.deadline().is_over(now) => {
                         if reconnect.connected(now, dial, policy) {
                             log::connected();
                             let asked = link.session().await;
                             reconnect.lost(EmbassyClock.now(), asked, policy)
                         } else {
-                            // It came too late, and was booked as that.
                             None
                         }
                     }
                     Some(Err(asked)) => reconnect.failed(now, dial, asked, policy),
-                    None => reconnect.failed(now, dial, None, policy),
+                    Some(Ok(())) | None => reconnect.failed(now, dial, None, policy),
                 };
                 if let Some(setback) = setback {
                     log::set_back(setback);

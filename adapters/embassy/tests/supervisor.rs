@@ -112,10 +112,13 @@ fn a_dial_that_is_answered_at_its_deadline_is_a_failed_one() {
     let session = Some(Micros::from_millis(600_000));
     let dial = Some(DEFAULTS.dial_timeout());
     let modem = Modem { session, dial, ..Modem::default() };
-    let closed = Rc::clone(&modem.closed);
+    let (closed, setbacks) = (Rc::clone(&modem.closed), Rc::clone(&modem.setbacks));
     let dials = supervised(modem, &DEFAULTS, 300);
     assert!(dials.len() >= 3, "no session began: {dials:?}");
     assert!(closed.get() as usize >= dials.len() - 1, "and each dial is closed");
+    let told: Vec<u16> = setbacks.borrow().iter().map(|setback| setback.failures).collect();
+    let failures: Vec<u16> = (1..=closed.get() as u16).collect();
+    assert_eq!(told, failures, "and told of");
     let just_in_time = dial.map(|limit| limit.minus(Micros::from_micros(1)));
     let modem = Modem { session, dial: just_in_time, ..Modem::default() };
     assert_eq!(supervised(modem, &DEFAULTS, 300).len(), 1);

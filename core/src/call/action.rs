@@ -20,8 +20,23 @@ pub enum Action {
 
 /// One attempt that may go out.
 ///
-/// Only a call makes one, and it is used once. A driver that loses it costs its target no more
-/// than the attempt's deadline.
+/// Only a call makes one, and it is used once. It fits the call that gave it: of several under way,
+/// keep each beside its own call, and drop it with it. Another call may take it for its own.
+///
+/// A driver that loses it costs its target no more than the attempt's deadline; without a limit for
+/// the attempt or the call it is waited for without end.
+///
+/// ```
+/// use evenkeel_core::{Action, Call, CallPolicy, Deadline, Instant, Micros, Single};
+///
+/// let policy = CallPolicy::DEFAULT.unbounded();
+/// let (mut peer, now) = (Single::new(&policy), Instant::ZERO);
+/// let mut call = Call::new(policy.deadline(now, Deadline::NONE), 7);
+/// let Action::Attempt(lost) = call.poll(now, &mut peer) else { panic!() };
+/// drop(lost);
+/// let next_day = now + Micros::from_millis(24 * 3_600_000);
+/// assert_eq!(call.poll(next_day, &mut peer), Action::WaitUntil(Instant::MAX));
+/// ```
 ///
 /// ```compile_fail
 /// use evenkeel_core::Attempt;
@@ -30,7 +45,7 @@ pub enum Action {
 /// ```
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[must_use = "an attempt that is not completed is waited for until its deadline"]
+#[must_use = "an attempt that is not completed is waited for until its deadline, if it has one"]
 pub struct Attempt(pub(super) AttemptInfo);
 
 impl Attempt {

@@ -12,7 +12,8 @@ pub enum ReconnectAction {
     /// Dialling has not helped for a while: do this, then poll again. It is said once for each
     /// rung; what it takes is part of the wait.
     Escalate(Escalation),
-    /// The give-up window is over. Final, and stays final.
+    /// The give-up window is over. Final, and stays final. To begin again, make a new
+    /// [`Reconnect`](crate::Reconnect).
     GiveUp,
     /// Poll again at this instant, always later than `now`, or when something has happened.
     /// [`Instant::MAX`]: only when something has happened.
@@ -21,8 +22,9 @@ pub enum ReconnectAction {
 
 /// One dial that may go out.
 ///
-/// Only a link makes one, and it is used once. A driver that loses it loses no more than the time
-/// to its deadline.
+/// Only a link makes one, and it is used once. It fits the link that gave it: of several, keep each
+/// beside its own link, and drop it with it. Another link may take it for its own. A driver that loses
+/// it loses no more than the time to its deadline.
 ///
 /// ```compile_fail
 /// use evenkeel_core::Dial;

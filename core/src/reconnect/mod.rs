@@ -184,8 +184,10 @@ impl Reconnect {
     /// Says that the session has ended, and answers what follows; `None` if there was none.
     ///
     /// One that stayed up for `stable_after` starts everything over: backoff, ladder, give-up
-    /// window. A shorter one is a failure like a failed dial. Either way the next dial waits, and
-    /// never for nothing. `retry_after` is as in [`failed`](Self::failed).
+    /// window. A shorter one is a failure like a failed dial, also one that was ended because all had
+    /// been sent: see [`with_stable_after`](ReconnectPolicy::with_stable_after) for devices that
+    /// sleep. Either way the next dial waits, and never for nothing. `retry_after` is as in
+    /// [`failed`](Self::failed).
     pub fn lost(
         &mut self,
         now: Instant,

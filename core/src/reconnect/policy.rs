@@ -82,6 +82,36 @@ impl ReconnectPolicy {
     /// with every session, however short; a peer that accepts and hangs up then meets the shortest
     /// wait for ever.
     ///
+    /// A device whose sessions are shorter than this on purpose, because it wakes, sends and sleeps,
+    /// sets it below the shortest: otherwise each good session counts as a failure, climbs the ladder
+    /// and runs into `give_up_after`.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use evenkeel_core::{Instant, Micros, Reconnect, ReconnectAction, ReconnectPolicy, checked};
+    ///
+    /// // Five seconds of session an hour; what lasts three of them was good.
+    /// static POLICY: ReconnectPolicy =
+    ///     checked!(ReconnectPolicy::DEFAULT.with_stable_after(Duration::from_secs(3)));
+    ///
+    /// let (mut link, mut now) = (Reconnect::new(7), Instant::ZERO);
+    /// for _hour in 0..10 {
+    ///     let dial = loop {
+    ///         match link.poll(now, &POLICY) {
+    ///             ReconnectAction::Dial(dial) => break dial,
+    ///             ReconnectAction::WaitUntil(at) => now = at,
+    ///             other => panic!("{other:?}"),
+    ///         }
+    ///     };
+    ///     assert!(link.connected(now, dial, &POLICY));
+    ///     now = now + Micros::from_millis(5_000);
+    ///     let ended = link.lost(now, None, &POLICY).unwrap(); // before the sleep
+    ///     assert_eq!(ended.failures, 0);
+    ///     now = now + Micros::from_millis(3_600_000);
+    ///     link.carrier_back(now, &POLICY);
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Refuses 2^48 µs (8.9 years) or more.
@@ -121,7 +151,11 @@ impl ReconnectPolicy {
     }
 
     /// With an end: given up once there was no good session for so long, from the first failure
-    /// after the last one on. For devices that have something better to do, such as sleeping.
+    /// after the last one on. For devices that have something better to do than to dial.
+    ///
+    /// Not for one that sleeps between sessions: the window goes on over a sleep, so that one failed
+    /// dial before a sleep longer than the window is the end. Nor where sessions are shorter than
+    /// `stable_after` on purpose: each of them [counts as a failure](Self::with_stable_after).
     ///
     /// # Errors
     ///

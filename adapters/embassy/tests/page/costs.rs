@@ -1,7 +1,10 @@
 //! Bytes and instructions: those of the limits that are held elsewhere, and sizes of types.
 
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use evenkeel_core::{BreakerTable, Call, CircuitBreaker, Reconnect, Throttle};
+use evenkeel_core::{
+    BreakerTable, Call, CircuitBreaker, Consecutive, Growth, LastN, Reconnect, SmallRng, Throttle,
+    TimeWindow, Trip,
+};
 use evenkeel_embassy::Peers;
 
 use crate::says;
@@ -48,11 +51,31 @@ fn the_page_has_the_sizes_of_the_types() {
     ];
     let sizes = sizes.map(|bytes| bytes.to_string()).join(", ");
     says(&format!("| RAM: a call, a breaker, a link, a throttle | {sizes} B |"));
+    let rules = [
+        size_of::<CircuitBreaker<Consecutive>>(),
+        size_of::<CircuitBreaker<LastN>>(),
+        size_of::<CircuitBreaker<TimeWindow>>(),
+    ];
+    let rules = rules.map(|bytes| bytes.to_string()).join(", ");
+    says(&format!("`Consecutive` (as above), `LastN`, `TimeWindow` | {rules} B |"));
+    let schedule = (size_of::<Growth>(), size_of::<SmallRng>());
+    says(&format!("`Growth`, `SmallRng` | {}, {} B |", schedule.0, schedule.1));
+}
+
+#[test]
+fn the_page_has_the_sizes_of_tables() {
     says("| RAM: a table of `N`, by its key: `u8`, `u16`, `u32` | 34, 36, 40 B × `N`, and 12 |");
-    fn table<K: Copy + Eq, const N: usize>(slot: usize) {
-        let size = (slot * N + 12).next_multiple_of(8);
-        assert_eq!(size_of::<BreakerTable<K, N>>(), size);
-        assert_eq!(size_of::<Peers<CriticalSectionRawMutex, K, N>>(), size + 8);
+    says("with `LastN` each place takes 8 bytes more, with `TimeWindow` 40");
+    says("It is rounded up to a multiple of 8, and `Peers` is 8 bytes more");
+    fn table<K: Copy + Eq, const N: usize>(place: usize) {
+        of_rule::<K, N, Consecutive>(place);
+        of_rule::<K, N, LastN>(place + 8);
+        of_rule::<K, N, TimeWindow>(place + 40);
+    }
+    fn of_rule<K: Copy + Eq, const N: usize, T: Trip>(place: usize) {
+        let size = (place * N + 12).next_multiple_of(8);
+        assert_eq!(size_of::<BreakerTable<K, N, T>>(), size);
+        assert_eq!(size_of::<Peers<CriticalSectionRawMutex, K, N, T>>(), size + 8);
     }
     table::<u8, 4>(34);
     table::<u8, 16>(34);
@@ -60,5 +83,4 @@ fn the_page_has_the_sizes_of_the_types() {
     table::<u16, 8>(36);
     table::<u32, 3>(40);
     table::<u32, 8>(40);
-    says("A table is rounded up to a multiple of 8, and `Peers` is 8 bytes more");
 }

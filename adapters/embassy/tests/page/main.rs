@@ -1,10 +1,14 @@
 //! What docs/embedded.md says is so: of clocks, sleep, silent peers and ladders, of bytes and
 //! instructions.
 
+mod asleep;
 mod costs;
 mod ladder;
+mod manifest;
 mod one_call;
+mod one_link;
 mod peers;
+mod sending;
 mod time;
 
 const PAGE: &str = include_str!("../../../../docs/embedded.md");

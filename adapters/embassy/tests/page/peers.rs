@@ -3,10 +3,12 @@
 use core::future::pending;
 use core::time::Duration;
 
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use evenkeel_core::{
-    CallPolicy, Clock, Code, CodeSet, Deadline, Outcome, RetryPolicy, Single, checked,
+    BreakerPolicy, CallPolicy, Clock, Code, CodeSet, Consecutive, Deadline, Outcome, RetryPolicy,
+    Single, ThrottlePolicy, checked,
 };
-use evenkeel_embassy::{AttemptInfo, EmbassyClock, Exchange, call_with};
+use evenkeel_embassy::{AttemptInfo, EmbassyClock, Exchange, Peers, Tokens, call_with};
 
 use crate::{PAGE, one_call, says};
 
@@ -63,4 +65,23 @@ fn the_program_of_the_page_asks_a_silent_peer_three_times() {
     let (reply, end) = simulated::run_from(0, one_call::ask(7, &mut silent));
     assert!(reply.is_err() && end <= 2_000_000, "{end}");
     assert_eq!(silent.asked, 3);
+}
+
+#[test]
+fn a_throttle_lets_ten_retries_through_and_no_more() {
+    says("with the default ten retries are saved up, and ten successes bring another");
+    static DEFAULT: ThrottlePolicy = ThrottlePolicy::DEFAULT;
+    assert_eq!((DEFAULT.max_millitokens(), DEFAULT.ratio() * 10), (10_000, 1_000));
+    let (peers, tokens) = (Peers::<NoopRawMutex, u8, 1>::new(), Tokens::full(&DEFAULT));
+    let patient = BreakerPolicy::new(checked!(Consecutive::new(1_000)));
+    let policy = limited(TWO_SECONDS.with_retry(AGAIN));
+    let mut silent = Silent::default();
+    for seed in 0..20 {
+        let _ = simulated::run(async {
+            let deadline = policy.deadline(EmbassyClock.now(), Deadline::NONE);
+            let peer = peers.view(0, &policy, &patient).with_throttle(&tokens);
+            call_with(seed, peer, deadline, &mut silent).await
+        });
+    }
+    assert_eq!((silent.asked, tokens.millitokens()), (20 + 10, 0));
 }
