@@ -54,7 +54,15 @@ async fn local() -> Vec<Row> {
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
     let open = fails(open).await;
-    let hangs = orders().timeout(SECOND).unwrap().build(Stub::new([Reply::hang()])).unwrap();
+    let hangs = |builder: Builder| builder.build(Stub::new([Reply::hang()])).unwrap();
+    let late = fails(hangs(orders().timeout(SECOND).unwrap())).await;
+    let cut_short = orders().timeout(SECOND).unwrap().attempt_timeout(SECOND / 5).unwrap();
+    let cut_short = fails(hangs(cut_short)).await;
+    let mut asked = tonic::Request::new("ping");
+    asked.set_timeout(SECOND);
+    let asked = RawClient::of(ECHO, hangs(orders())).unary(asked).await.unwrap_err();
+    let short = Arc::new(Budget::new(SECOND / 2, BudgetPolicy::DEFAULT).unwrap());
+    let trimmed = with_budget(Some(short), fails(hangs(orders()))).await;
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
     let refused = orders().build(Stub::new([busy()])).unwrap();
@@ -75,10 +83,28 @@ async fn local() -> Vec<Row> {
         ),
         Row::new(
             "DeadlinePassed",
-            said::<DeadlinePassed>(&fails(hangs).await),
+            said::<DeadlinePassed>(&late),
             "the time was too short or the server too slow: compare with the method's usual times, \
-             and with `attempts`. In a channel of tonic's own a dial that hangs looks the same; \
-             with `Builder::connectivity`, and in a pool, it has a row of its own below",
+             and with `attempts`; `limit` says which time. In a channel of tonic's own a dial that \
+             hangs looks the same; with `Builder::connectivity`, and in a pool, it has a row of its \
+             own below",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&cut_short),
+            "`limit` is `TimeLimit::AttemptTimeout`: the call itself had more time. It is retried \
+             only with `DEADLINE_EXCEEDED` in `retry.codes`: [deadlines](guide/deadlines.md)",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&asked),
+            "`TimeLimit::Caller`: what was set on the request, with `Request::set_timeout`",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&trimmed),
+            "`TimeLimit::RequestBudget`: what the request had left, when the call was begun, for \
+             this call; its other calls, or who called it, used up the rest",
         ),
         Row::new(
             "BudgetExhausted",

@@ -89,11 +89,11 @@ async fn what_was_ours_is_told_as_ours() {
         assert!(told.starts_with(&begins), "{told}");
     }
     let hangs = orders().build(stub(Reply::hang())).unwrap();
-    let late = "our deadline, after 1 attempts: deadline of /lab.v1.Lab/Echo passed in its first \
-                attempt";
+    let late = "our deadline, after 1 attempts: deadline of the caller passed in the first attempt of \
+                /lab.v1.Lab/Echo";
     assert_eq!(told(hangs.clone(), Some(SECOND)).await, late);
-    let never = "our deadline, after 0 attempts: deadline of /lab.v1.Lab/Echo passed before it was \
-                 sent";
+    let never = "our deadline, after 0 attempts: deadline of the caller passed before \
+                 /lab.v1.Lab/Echo was sent";
     assert_eq!(told(hangs.clone(), Some(Duration::ZERO)).await, never);
     let spent = Arc::new(Budget::new(SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(2 * SECOND).await;

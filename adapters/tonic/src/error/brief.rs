@@ -29,9 +29,9 @@ impl Debug for Closed {
 
 impl Debug for DeadlinePassed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { method, attempts, last, nobody, connecting, unconnected } = self;
+        let Self { method, limit, attempts, last, nobody, connecting, unconnected } = self;
         let mut shown = f.debug_struct("DeadlinePassed");
-        shown.field("method", method).field("attempts", attempts);
+        shown.field("method", method).field("limit", limit).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody);
         shown.field("connecting", connecting).field("unconnected", unconnected).finish()
     }

@@ -10,6 +10,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock, fresh_seed};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
+use crate::error::TimeLimit;
 use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
@@ -35,6 +36,7 @@ pub(crate) struct MethodUpstream<S> {
     seen: Option<Box<Seen>>,
     /// When the call must be over, which is what its record tells at each attempt.
     deadline: Deadline,
+    bound: Bound,
 }
 
 /// The route as one call uses it.
@@ -45,6 +47,17 @@ enum Way<S> {
         breaker: Option<Handle<AnyRule>>,
     },
     Pool(Pooled<S>),
+}
+
+/// What a call has its deadline of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Bound {
+    /// The task's budget.
+    Budget,
+    /// The request itself.
+    Caller,
+    /// The method's policy.
+    Timeout,
 }
 
 /// Whether the call said that it wants none.
@@ -80,7 +93,28 @@ impl<S> MethodUpstream<S> {
             Route::One(service) => Way::One { service, breaker: None },
             Route::Pool(pool) => Way::Pool(Pooled::new(pool)),
         };
-        Self { settings, method, retries, way, seen: None, deadline: Deadline::NONE }
+        let (deadline, bound) = (Deadline::NONE, Bound::Timeout);
+        Self { settings, method, retries, way, seen: None, deadline, bound }
+    }
+
+    /// With the time this call has, and of what it has it.
+    pub(crate) const fn until(mut self, deadline: Deadline, bound: Bound) -> Self {
+        (self.deadline, self.bound) = (deadline, bound);
+        self
+    }
+
+    /// When the call must be over.
+    pub(crate) const fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    /// What makes it be over then.
+    pub(crate) fn limit(&self) -> TimeLimit {
+        match self.bound {
+            Bound::Budget => TimeLimit::RequestBudget,
+            Bound::Caller => TimeLimit::Caller,
+            Bound::Timeout => TimeLimit::Timeout(self.method.policy.timeout()),
+        }
     }
 
     /// A call over it, with a seed of its own.
