@@ -68,10 +68,23 @@ pub struct Stopped {
     pub reason: StopReason,
     /// Attempts made that count.
     pub attempts: u16,
+    /// Where nothing is retried at all: no list of codes is what stopped it then.
+    pub(crate) never: Option<Never>,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
     /// was in an earlier attempt.
     pub(crate) cause: Option<Status>,
+}
+
+/// Where it was said that nothing is retried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Never {
+    /// By the call, or by the client above, which retries itself.
+    Call,
+    /// Nowhere: there is no retry block.
+    Client,
+    /// By the retry block, or by a service config that retries other methods.
+    Method,
 }
 
 /// A client that could not be built.
@@ -164,7 +177,13 @@ impl Error for BudgetExhausted {}
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no further attempt after {}: {}", self.attempts, self.reason)
+        write!(f, "no further attempt after {}: ", self.attempts)?;
+        match self.never.filter(|_| self.reason == StopReason::NotRetryable) {
+            Some(Never::Call) => f.write_str("this call does not retry"),
+            Some(Never::Client) => f.write_str("this client does not retry"),
+            Some(Never::Method) => f.write_str("this client does not retry this method"),
+            None => self.reason.fmt(f),
+        }
     }
 }
 

@@ -50,6 +50,7 @@ fn said<E: Error + 'static>(status: &Status) -> String {
 async fn local() -> Vec<Row> {
     let busy = || Reply::status(Status::unavailable("busy"));
     let stopped = orders().retry(RetryPolicy::DEFAULT).build(Stub::new([busy()])).unwrap();
+    let never = fails(orders().build(Stub::new([busy()])).unwrap()).await;
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
@@ -73,6 +74,13 @@ async fn local() -> Vec<Row> {
             said::<Stopped>(&fails(stopped).await),
             "the status is the last attempt's own; the reason says why there was no other, and has \
              a row of its own below",
+        ),
+        Row::new(
+            "Stopped",
+            said::<Stopped>(&never),
+            "neither `[retry]` nor `Builder::retry` is set. Of a method that a service config or \
+             `RetryPolicy::OFF` does not retry it says \"this method\", and of a call with \
+             `CallOptions::without_retry` \"this call\"; the reason is `NotRetryable`",
         ),
         Row::new(
             "CircuitOpen",

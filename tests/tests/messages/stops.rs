@@ -81,8 +81,10 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         StopReason::NotRetryable => (
             "StopReason::NotRetryable",
             "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong \
-             there. For `DEADLINE_EXCEEDED` look for a `DeadlinePassed` in the sources first: then \
-             the deadline was ours, and no server's word",
+             there. Where there are none at all, neither `[retry]` nor `Builder::retry` is set, and \
+             the error says that the client does not retry. For `DEADLINE_EXCEEDED` look for a \
+             `DeadlinePassed` in the sources first: then the deadline was ours, and no server's \
+             word; its `limit` says which",
         ),
         StopReason::PushedBack => (
             "StopReason::PushedBack",

@@ -70,8 +70,11 @@ async fn told(service: Resilient<Stub>, timeout: Option<Duration>) -> String {
 #[tokio::test(start_paused = true)]
 async fn what_the_server_said_is_told_with_why_that_was_all() {
     let plain = orders().timeout(SECOND).unwrap().build(stub(busy())).unwrap();
-    let why = "busy: no further attempt after 1: the code is not retryable";
-    assert_eq!(told(plain, None).await, why, "a client without retries");
+    let why = "busy: no further attempt after 1: this client does not retry";
+    assert_eq!(told(plain, None).await, why);
+    let off = orders().retry(RetryPolicy::OFF).build(stub(busy())).unwrap();
+    let why = "busy: no further attempt after 1: this client does not retry this method";
+    assert_eq!(told(off, None).await, why);
     let retries = orders().retry(RetryPolicy::DEFAULT).build(stub(busy())).unwrap();
     let why = "busy: no further attempt after 3: all attempts were used up";
     assert_eq!(told(retries, None).await, why);

@@ -37,7 +37,8 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 (status.clone(), Some(status))
             }
         };
-        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
+        let never = self.driven.upstream().never();
+        status.set_source(Arc::new(Stopped { reason, attempts, never, cause }));
         status
     }
 

@@ -10,7 +10,7 @@ use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock, fresh_seed};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
-use crate::error::TimeLimit;
+use crate::error::{Never, TimeLimit};
 use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
@@ -133,6 +133,18 @@ impl<S> MethodUpstream<S> {
 
     pub(crate) const fn method(&self) -> &Arc<Method> {
         &self.method
+    }
+
+    /// Where it was said that nothing is retried, if it was.
+    pub(crate) fn never(&self) -> Option<Never> {
+        // A hedge has codes of its own, and it may have none.
+        let has_none = self.method.policy.retry().codes().is_empty();
+        match (self.retries, has_none && self.method.hedged.is_none()) {
+            (Retries::AsConfigured, false) => None,
+            (Retries::Off, false) => Some(Never::Call),
+            (_, true) if self.settings.retry.is_some() => Some(Never::Method),
+            (_, true) => Some(Never::Client),
+        }
     }
 
     /// How the call is hedged, if it is.
