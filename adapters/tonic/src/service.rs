@@ -200,7 +200,7 @@ impl<S> Resilient<S> {
         let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
         let now = TokioClock.now();
         let own = method.policy.deadline(now, Deadline::NONE);
-        let asked = own.earlier(callers_deadline(now, request, &self.settings.warned));
+        let asked = own.earlier(callers_deadline(now, request, &self.settings));
         if asked.is_over(now) {
             // Zero is not none: nothing is sent. A timeout of ours is never zero.
             let method = Arc::clone(&method.path);
@@ -229,9 +229,10 @@ impl<S> Resilient<S> {
         match method.ready {
             Some(true) if block.require_deadline && deadline.is_none() => {
                 if self.settings.warned.first(Warning::ReadyWithoutDeadline) {
-                    let method = &*method.path;
+                    let (upstream, method) = (&*self.settings.target, &*method.path);
                     tracing::warn!(
                         target: "evenkeel",
+                        upstream,
                         method,
                         "wait-for-ready without a deadline could wait for ever, so the call fails \
                          fast; give the method a timeout, or switch require_deadline off",

@@ -86,6 +86,7 @@ impl Builder {
         let methods = self.methods.methods().iter();
         let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
         Ok(Settings {
+            observing: self.observing.shared(&self.target),
             target: self.target.into(),
             call: self.call,
             timeouts,
@@ -98,7 +99,6 @@ impl Builder {
             methods: self.methods,
             connectivity: self.connectivity,
             pooled,
-            observing: self.observing.shared(),
             service_config: self.service_config,
             warned: Given::default(),
             declared,

@@ -226,6 +226,7 @@ impl<S> PoolBuilder<S> {
         let Self { targets, discovery, strategy, weights, outliers, checked, resolver, origin } =
             self;
         let mut directory = origin.directory(&targets)?;
+        directory.upstream = Arc::clone(&settings.target);
         directory.resolver = resolver;
         directory.weights = weights;
         directory.counts = counts;
