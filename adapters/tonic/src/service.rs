@@ -259,12 +259,12 @@ impl<S> Resilient<S> {
         if let Route::Pool(pool) = &route {
             pool.start();
         }
-        let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
+        let (kind, repeats) = (method.kind, method.repeats);
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route)
             .until(deadline, bound)
             .seen_by(seen);
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
-        let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
+        let limit = self.settings.replay_limit;
         let streams = kind.is_some_and(|kind| kind.client_streaming());
         if upstream.hedged().is_some() && !streams {
             let reading = Reading::new(limit, patience, deadline);
@@ -308,5 +308,5 @@ fn budgeted(
     })
 }
 
-/// What is kept of a message for replay, unless the retry block says otherwise.
+/// What is kept of a message for replay, unless the builder says otherwise.
 pub(crate) const DEFAULT_REPLAY_LIMIT: usize = 256 * 1024;
