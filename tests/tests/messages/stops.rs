@@ -76,7 +76,9 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         ),
         StopReason::NotReplayable => (
             "StopReason::NotReplayable",
-            "a request stream, or a message above `retry.replay_limit`: repeat the call yourself",
+            "a request stream that was read, or a message above `retry.replay_limit`: repeat the \
+             call yourself. Or a response that had begun: of a stream its items would come a second \
+             time, so only you know from where to go on",
         ),
         StopReason::NotRetryable => (
             "StopReason::NotRetryable",
