@@ -251,3 +251,13 @@ async fn a_dial_that_hangs_is_told_with_how_the_last_one_failed() {
     let said = "the connection to lab was still being made (last: connection refused)";
     assert_eq!(late.message(), format!("{LATE}; {said}"));
 }
+
+/// tonic's own layer between the two says word for word what it is made of.
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_failed_is_told_once_however_it_is_printed() {
+    let lab = Lab::dark_over_our_connector(client(), []);
+    let failed = lab.unary(ECHO).await.unwrap_err();
+    let told = format!("{:?}", cause::<TransportError>(&failed).unwrap());
+    assert_eq!(told.matches("not connected, next try in").count(), 1, "{told}");
+    assert!(told.contains(" <- dial failed <- connection refused"), "{told}");
+}
