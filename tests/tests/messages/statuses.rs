@@ -207,7 +207,9 @@ async fn transport() -> Vec<Row> {
         Row::new(
             of,
             TransportError::in_body(io::Error::from(io::ErrorKind::ConnectionReset)),
-            "nobody knows: repeated only for methods that may be executed twice",
+            "nobody knows: repeated only for methods that may be executed twice. With a frame error \
+             at its end (`frame with invalid size`), on a new connection: not a gRPC port, or TLS on \
+             one side only",
         ),
     ]
 }
