@@ -28,6 +28,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) async fn rows() -> Vec<Row> {
     let mut rows = local().await;
+    rows.extend(late().await);
     rows.extend(pooled().await);
     rows.extend(transport().await);
     rows.extend(connecting().await);
@@ -50,20 +51,12 @@ fn said<E: Error + 'static>(status: &Status) -> String {
 async fn local() -> Vec<Row> {
     let busy = || Reply::status(Status::unavailable("busy"));
     let stopped = orders().retry(RetryPolicy::DEFAULT).build(Stub::new([busy()])).unwrap();
-    let never = fails(orders().build(Stub::new([busy()])).unwrap()).await;
+    let never = orders().timeout(SECOND).unwrap().build(Stub::new([busy()])).unwrap();
+    let never = fails(never).await;
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
     let open = fails(open).await;
-    let hangs = |builder: Builder| builder.build(Stub::new([Reply::hang()])).unwrap();
-    let late = fails(hangs(orders().timeout(SECOND).unwrap())).await;
-    let cut_short = orders().timeout(SECOND).unwrap().attempt_timeout(SECOND / 5).unwrap();
-    let cut_short = fails(hangs(cut_short)).await;
-    let mut asked = tonic::Request::new("ping");
-    asked.set_timeout(SECOND);
-    let asked = RawClient::of(ECHO, hangs(orders())).unary(asked).await.unwrap_err();
-    let short = Arc::new(Budget::new(SECOND / 2, BudgetPolicy::DEFAULT).unwrap());
-    let trimmed = with_budget(Some(short), fails(hangs(orders()))).await;
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
     let refused = orders().build(Stub::new([busy()])).unwrap();
@@ -90,6 +83,27 @@ async fn local() -> Vec<Row> {
              the breaker",
         ),
         Row::new(
+            "BudgetExhausted",
+            said::<BudgetExhausted>(&refused),
+            "nothing was sent: what came before in this request used its time up. Look there, or \
+             keep a reserve (`budget.reserve_for_next`)",
+        ),
+    ]
+}
+
+/// Of one server that hangs, and of each limit that there is.
+async fn late() -> Vec<Row> {
+    let hangs = |builder: Builder| builder.build(Stub::new([Reply::hang()])).unwrap();
+    let late = fails(hangs(orders().timeout(SECOND).unwrap())).await;
+    let cut_short = orders().timeout(SECOND).unwrap().attempt_timeout(SECOND / 5).unwrap();
+    let cut_short = fails(hangs(cut_short)).await;
+    let mut asked = tonic::Request::new("ping");
+    asked.set_timeout(SECOND);
+    let asked = RawClient::of(ECHO, hangs(orders())).unary(asked).await.unwrap_err();
+    let short = Arc::new(Budget::new(SECOND / 2, BudgetPolicy::DEFAULT).unwrap());
+    let trimmed = with_budget(Some(short), fails(hangs(orders()))).await;
+    vec![
+        Row::new(
             "DeadlinePassed",
             said::<DeadlinePassed>(&late),
             "the time was too short or the server too slow: compare with the method's usual times, \
@@ -113,12 +127,6 @@ async fn local() -> Vec<Row> {
             said::<DeadlinePassed>(&trimmed),
             "`TimeLimit::RequestBudget`: what the request had left, when the call was begun, for \
              this call; its other calls, or who called it, used up the rest",
-        ),
-        Row::new(
-            "BudgetExhausted",
-            said::<BudgetExhausted>(&refused),
-            "nothing was sent: what came before in this request used its time up. Look there, or \
-             keep a reserve (`budget.reserve_for_next`)",
         ),
     ]
 }

@@ -10,17 +10,18 @@ use evenkeel_tokio::{AnyRule, Handle, SharedThrottle, TokioClock, fresh_seed};
 
 use crate::TransportError;
 use crate::connect::Connectivity;
-use crate::error::{Never, TimeLimit};
 use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
 
+mod limits;
 mod pooled;
 mod route;
 mod telling;
 mod unready;
 
+pub(crate) use limits::Bound;
 pub(crate) use route::Route;
 pub(crate) use unready::Unsent;
 
@@ -47,17 +48,6 @@ enum Way<S> {
         breaker: Option<Handle<AnyRule>>,
     },
     Pool(Pooled<S>),
-}
-
-/// What a call has its deadline of.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Bound {
-    /// The task's budget.
-    Budget,
-    /// The request itself.
-    Caller,
-    /// The method's policy.
-    Timeout,
 }
 
 /// Whether the call said that it wants none.
@@ -108,15 +98,6 @@ impl<S> MethodUpstream<S> {
         self.deadline
     }
 
-    /// What makes it be over then.
-    pub(crate) fn limit(&self) -> TimeLimit {
-        match self.bound {
-            Bound::Budget => TimeLimit::RequestBudget,
-            Bound::Caller => TimeLimit::Caller,
-            Bound::Timeout => TimeLimit::Timeout(self.method.policy.timeout()),
-        }
-    }
-
     /// A call over it, with a seed of its own.
     pub(crate) fn call<const IN_FLIGHT: usize>(&self, deadline: Deadline) -> Call<IN_FLIGHT> {
         let call = Call::with_room(deadline, fresh_seed());
@@ -133,18 +114,6 @@ impl<S> MethodUpstream<S> {
 
     pub(crate) const fn method(&self) -> &Arc<Method> {
         &self.method
-    }
-
-    /// Where it was said that nothing is retried, if it was.
-    pub(crate) fn never(&self) -> Option<Never> {
-        // A hedge has codes of its own, and it may have none.
-        let has_none = self.method.policy.retry().codes().is_empty();
-        match (self.retries, has_none && self.method.hedged.is_none()) {
-            (Retries::AsConfigured, false) => None,
-            (Retries::Off, false) => Some(Never::Call),
-            (_, true) if self.settings.retry.is_some() => Some(Never::Method),
-            (_, true) => Some(Never::Client),
-        }
     }
 
     /// How the call is hedged, if it is.
