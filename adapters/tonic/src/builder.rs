@@ -14,7 +14,7 @@ use crate::error::BuildError;
 use crate::hedge::Hedges;
 use crate::observe::Observing;
 use crate::service::DEFAULT_REPLAY_LIMIT;
-use crate::settings::{Commit, Ready, Retry};
+use crate::settings::{Commit, Ready};
 use crate::{AllowList, MethodTable};
 
 mod build;
@@ -35,7 +35,10 @@ pub struct Builder {
     pub(crate) timeouts: HashMap<Box<str>, Option<Duration>>,
     budget_reserve: Option<Micros>,
     pub(crate) ready: Option<Ready>,
-    pub(crate) retry: Option<Retry>,
+    pub(crate) retry: Option<RetryPolicy>,
+    pub(crate) restarts_streams: bool,
+    replay_limit: usize,
+    commit: Commit,
     pub(crate) hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) breaker: Option<BreakerPolicy<AnyRule>>,
@@ -64,6 +67,9 @@ impl Builder {
             budget_reserve: Some(Micros::ZERO),
             ready: None,
             retry: None,
+            restarts_streams: false,
+            replay_limit: DEFAULT_REPLAY_LIMIT,
+            commit: Commit::default(),
             hedges: None,
             idempotent: None,
             breaker: None,
@@ -185,7 +191,7 @@ impl Builder {
     /// The retry block. Also lets what was certainly not executed be repeated at once, even with
     /// [`RetryPolicy::OFF`]. A method that is [hedged](Self::hedge) is not retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry_block().policy = policy;
+        self.retry = Some(policy);
         self
     }
 
@@ -196,23 +202,25 @@ impl Builder {
         self
     }
 
-    /// Restarts broken response streams of methods on the allow-list, from the beginning: items
-    /// repeat, and each restart is a warning. Turns the retry block on.
+    /// Restarts broken response streams of methods on the allow-list (the one that
+    /// [`idempotent`](Self::idempotent) gives, or else what [`methods`](Self::methods) declares),
+    /// from the beginning: items repeat, and each restart is a warning. Has no effect without the
+    /// [retry block](Self::retry).
     pub fn retry_streaming(mut self) -> Self {
-        self.retry_block().streaming = true;
+        self.restarts_streams = true;
         self
     }
 
     /// Keeps request messages up to this many bytes for a second attempt; longer ones are sent
-    /// once. 256 KiB by default. Turns the retry block on.
+    /// once. 256 KiB by default. Whether there is a second attempt, other settings say.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
-        self.retry_block().replay_limit = bytes;
+        self.replay_limit = bytes;
         self
     }
 
-    /// When a call can no longer be retried. Turns the retry block on.
+    /// When a call can no longer be retried, or hedged. Whether it is, other settings say.
     pub fn commit(mut self, commit: Commit) -> Self {
-        self.retry_block().commit = commit;
+        self.commit = commit;
         self
     }
 
@@ -283,16 +291,6 @@ impl Builder {
             default: true,
             per_method: HashMap::new(),
             require_deadline: true,
-        })
-    }
-
-    fn retry_block(&mut self) -> &mut Retry {
-        self.retry.get_or_insert_with(|| Retry {
-            policy: RetryPolicy::DEFAULT,
-            idempotent: None,
-            streaming: false,
-            replay_limit: DEFAULT_REPLAY_LIMIT,
-            commit: Commit::default(),
         })
     }
 }

@@ -33,6 +33,10 @@ fn found(builder: &Builder) -> Vec<Warning> {
     let is_empty = builder.idempotent.as_ref().is_some_and(|list| list.is_empty());
     warnings.retain(|warning| *warning != Warning::ListedNone || (is_empty && repeats));
     warnings.extend(together.warnings());
+    if builder.restarts_streams && builder.retry.is_none() {
+        let (path, needs) = ("retry.retry_streaming", "Builder::retry");
+        warnings.push(Warning::NoEffect { path, needs });
+    }
     if let Some(max_attempts @ 2..) = most_attempts(builder).filter(|_| builder.native_retries) {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }
@@ -75,7 +79,7 @@ fn retries(builder: &Builder, longest: Option<Duration>) -> Vec<Retries> {
         let longest = method.timeout().into_iter().chain(longest).min();
         Some(Retries { policy: *method.retry()?, longest })
     });
-    let own = builder.retry.iter().map(|retry| Retries { policy: retry.policy, longest });
+    let own = builder.retry.map(|policy| Retries { policy, longest });
     configured.chain(own).collect()
 }
 
@@ -100,7 +104,7 @@ fn shortest(policy: &HedgePolicy) -> Hedges {
 
 fn most_attempts(builder: &Builder) -> Option<u16> {
     let configured = builder.service_config.methods().filter_map(|(_, method)| method.retry());
-    let policies = configured.chain(builder.retry.as_ref().map(|retry| &retry.policy));
+    let policies = configured.chain(builder.retry.as_ref());
     policies.map(|policy| policy.max_attempts()).chain(builder.most_hedged()).max()
 }
 

@@ -17,10 +17,12 @@ use crate::target::InvalidTarget;
 mod brief;
 mod circuit;
 mod closed;
+mod deadline;
 mod nobody;
 
 pub use circuit::{BreakerKey, CircuitOpen};
 pub use closed::Closed;
+pub use deadline::{DeadlinePassed, TimeLimit};
 pub use nobody::NoHealthyTargets;
 
 /// Any error, as services pass them on.
@@ -58,30 +60,6 @@ pub struct BudgetExhausted {
     pub total: Micros,
 }
 
-/// The deadline of the call, or of its last attempt, came first. The status is
-/// `DEADLINE_EXCEEDED`.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct DeadlinePassed {
-    /// The call.
-    pub method: Arc<str>,
-    /// Attempts made; with 0 nothing was sent. One that only waited for a connection counts: then
-    /// `nobody`, `connecting` or `unconnected` says so.
-    pub attempts: u16,
-    /// What came of them: the last status a server sent, with what a later attempt ended in as its
-    /// source; that alone where no server said anything.
-    pub last: Option<Status>,
-    /// Who was looked at, and why none of them would do, where the call waited for a connection
-    /// to a member of a pool until the end.
-    pub nobody: Option<NoHealthyTargets>,
-    /// The target of the last attempt, where the connection to it was still being made: nothing
-    /// was sent to it.
-    pub connecting: Option<Arc<str>>,
-    /// How the last dial to that target failed; or to the one whose connection the last attempt
-    /// waited for until the end, so that nothing was sent to it.
-    pub unconnected: Option<String>,
-}
-
 /// Why a failed call had no further attempt. The status is what the last attempt ended in.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -90,10 +68,23 @@ pub struct Stopped {
     pub reason: StopReason,
     /// Attempts made that count.
     pub attempts: u16,
+    /// Where nothing is retried at all: no list of codes is what stopped it then.
+    pub(crate) never: Option<Never>,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
     /// was in an earlier attempt.
     pub(crate) cause: Option<Status>,
+}
+
+/// Where it was said that nothing is retried.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Never {
+    /// By the call, or by the client above, which retries itself.
+    Call,
+    /// Nowhere: there is no retry block.
+    Client,
+    /// By the retry block, or by a service config that retries other methods.
+    Method,
 }
 
 /// A client that could not be built.
@@ -184,46 +175,15 @@ impl fmt::Display for BudgetExhausted {
 
 impl Error for BudgetExhausted {}
 
-impl DeadlinePassed {
-    /// Of a call that came too late to begin.
-    pub(crate) const fn before_any_attempt(method: Arc<str>) -> Self {
-        Self { method, attempts: 0, last: None, nobody: None, connecting: None, unconnected: None }
-    }
-}
-
-impl fmt::Display for DeadlinePassed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.attempts {
-            0 => write!(f, "deadline of {} passed before it was sent", self.method),
-            1 => write!(f, "deadline of {} passed in its first attempt", self.method),
-            n => write!(f, "deadline of {} passed after {n} attempts", self.method),
-        }?;
-        if let Some(nobody) = &self.nobody {
-            return write!(f, "; {nobody}");
-        }
-        match (self.connecting.as_deref(), &self.unconnected) {
-            (Some(""), _) => f.write_str("; its connection was still being made"),
-            (Some(to), _) => write!(f, "; the connection to {to} was still being made"),
-            (None, Some(why)) if self.attempts > 1 => {
-                return write!(f, "; the last was never connected: {why}");
-            }
-            (None, Some(why)) => return write!(f, "; it was never connected: {why}"),
-            (None, None) => Ok(()),
-        }?;
-        self.unconnected.as_ref().map_or(Ok(()), |why| write!(f, " (last: {why})"))
-    }
-}
-
-impl Error for DeadlinePassed {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let nobody = self.nobody.as_ref().map(|nobody| nobody as &(dyn Error + 'static));
-        self.last.as_ref().map(|last| last as &(dyn Error + 'static)).or(nobody)
-    }
-}
-
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no further attempt after {}: {}", self.attempts, self.reason)
+        write!(f, "no further attempt after {}: ", self.attempts)?;
+        match self.never.filter(|_| self.reason == StopReason::NotRetryable) {
+            Some(Never::Call) => f.write_str("this call does not retry"),
+            Some(Never::Client) => f.write_str("this client does not retry"),
+            Some(Never::Method) => f.write_str("this client does not retry this method"),
+            None => self.reason.fmt(f),
+        }
     }
 }
 
@@ -235,12 +195,6 @@ impl Error for Stopped {
 
 impl From<BudgetExhausted> for Status {
     fn from(error: BudgetExhausted) -> Self {
-        with_source(Self::deadline_exceeded(error.to_string()), error)
-    }
-}
-
-impl From<DeadlinePassed> for Status {
-    fn from(error: DeadlinePassed) -> Self {
         with_source(Self::deadline_exceeded(error.to_string()), error)
     }
 }

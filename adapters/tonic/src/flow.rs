@@ -28,10 +28,19 @@ pub(crate) struct Flow<S, const IN_FLIGHT: usize = 1> {
     heard: Option<Status>,
     /// What a later attempt ended in without one.
     lost: Option<Status>,
-    /// Whether the last attempt was cut off by our own deadline.
-    cut_off: bool,
+    /// Whether the last attempt was cut off by our own deadline, and by which.
+    cut_off: CutOff,
     /// Why it was not sent then, if it was not.
     unsent: Option<Box<Unsent>>,
+}
+
+/// Whose deadline ended an attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum CutOff {
+    /// Its own, which was nearer than the call's.
+    Attempt,
+    Call,
+    Not,
 }
 
 /// The next thing to do.
@@ -61,7 +70,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
             waits,
             heard: None,
             lost: None,
-            cut_off: false,
+            cut_off: CutOff::Not,
             unsent: None,
         }
     }
@@ -169,7 +178,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         if status::is_at_deadline(outcome.code, attempt.deadline().remaining(now)) {
             return self.cut_off(now, attempt);
         }
-        self.cut_off = false;
+        self.cut_off = CutOff::Not;
         self.forbid_what_cannot_repeat(outcome.sent);
         let next = self.driven.complete(now, attempt, outcome);
         self.followed_by(now, next)
@@ -189,7 +198,9 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     }
 
     fn end_late(&mut self, now: Instant, attempt: Attempt) -> Concluded {
-        self.cut_off = true;
+        let calls = self.driven.upstream().deadline();
+        let is_calls = attempt.deadline().instant() >= calls.instant();
+        self.cut_off = if is_calls { CutOff::Call } else { CutOff::Attempt };
         let at = attempt.deadline().instant().max(now);
         self.forbid_what_cannot_repeat(Sent::Maybe);
         let outcome = Outcome::new(Code::DeadlineExceeded);

@@ -6,7 +6,8 @@ use http::Request;
 use tonic::GrpcMethod;
 use tonic::body::Body;
 
-use crate::warn::{Given, Warning};
+use crate::settings::Settings;
+use crate::warn::Warning;
 use crate::wire::timeout::{self, Timeout};
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the
@@ -28,7 +29,7 @@ pub(crate) fn method_path(request: &Request<Body>) -> &str {
 pub(crate) fn callers_deadline(
     now: Instant,
     request: &mut Request<Body>,
-    warned: &Given,
+    settings: &Settings,
 ) -> Deadline {
     let timeout = timeout::read(request.headers());
     match timeout {
@@ -38,9 +39,10 @@ pub(crate) fn callers_deadline(
     request.headers_mut().remove(timeout::GRPC_TIMEOUT);
     match timeout {
         Timeout::Value(timeout) => Deadline::at(now.after(timeout)),
-        Timeout::Malformed if warned.first(Warning::MalformedTimeout) => {
+        Timeout::Malformed if settings.warned.first(Warning::MalformedTimeout) => {
             tracing::warn!(
                 target: "evenkeel",
+                upstream = &*settings.target,
                 method = request.uri().path(),
                 "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
                  left out, and the call has the configured timeout alone",

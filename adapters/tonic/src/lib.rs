@@ -76,7 +76,7 @@ pub use allow::AllowList;
 pub use builder::Builder;
 pub use error::{
     BreakerKey, BudgetExhausted, BuildError, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets,
-    Stopped, cause,
+    Stopped, TimeLimit, cause,
 };
 pub use future::ResponseFuture;
 pub use hedge::{HedgeDelay, HedgePolicy};

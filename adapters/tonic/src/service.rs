@@ -16,7 +16,7 @@ use tower_service::Service;
 use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::below::Below;
 use crate::builder::Builder;
-use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed};
+use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed, TimeLimit};
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::hedge::{Hedge, hedge};
@@ -25,7 +25,7 @@ use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::settings::{Method, Settings};
-use crate::upstream::{MethodUpstream, Retries, Route};
+use crate::upstream::{Bound, MethodUpstream, Retries, Route};
 use crate::warn::Warning;
 use crate::wire::{self, timeout};
 use crate::{CallOptions, Snapshots};
@@ -151,6 +151,7 @@ impl<S> fmt::Debug for Resilient<S> {
 /// What is settled about a call before its first attempt.
 struct Admitted {
     deadline: Deadline,
+    bound: Bound,
     waits: bool,
     retries: Retries,
 }
@@ -198,20 +199,25 @@ impl<S> Resilient<S> {
         }
         let options = request.extensions_mut().remove::<CallOptions>().unwrap_or_default();
         let now = TokioClock.now();
-        let deadline =
-            method.policy.deadline(now, callers_deadline(now, request, &self.settings.warned));
-        if deadline.is_over(now) {
-            // Zero is not none: nothing is sent.
+        let own = method.policy.deadline(now, Deadline::NONE);
+        let asked = own.earlier(callers_deadline(now, request, &self.settings));
+        if asked.is_over(now) {
+            // Zero is not none: nothing is sent. A timeout of ours is never zero.
             let method = Arc::clone(&method.path);
-            return Err(DeadlinePassed::before_any_attempt(method).into());
+            return Err(DeadlinePassed::before_any_attempt(method, TimeLimit::Caller).into());
         }
         let deadline = match self.settings.budget_reserve {
-            Some(reserve) => budgeted(now, &method.path, deadline, reserve)?,
-            None => deadline,
+            Some(reserve) => budgeted(now, &method.path, asked, reserve)?,
+            None => asked,
+        };
+        let bound = match deadline {
+            deadline if deadline == own => Bound::Timeout,
+            deadline if deadline == asked => Bound::Caller,
+            _ => Bound::Budget,
         };
         let waits = self.waits(method, options, deadline);
         let retries = if options.retries_off() { Retries::Off } else { Retries::AsConfigured };
-        Ok(Admitted { deadline, waits, retries })
+        Ok(Admitted { deadline, bound, waits, retries })
     }
 
     /// The call's own wish wins over the method's setting, and that over the default.
@@ -223,9 +229,10 @@ impl<S> Resilient<S> {
         match method.ready {
             Some(true) if block.require_deadline && deadline.is_none() => {
                 if self.settings.warned.first(Warning::ReadyWithoutDeadline) {
-                    let method = &*method.path;
+                    let (upstream, method) = (&*self.settings.target, &*method.path);
                     tracing::warn!(
                         target: "evenkeel",
+                        upstream,
                         method,
                         "wait-for-ready without a deadline could wait for ever, so the call fails \
                          fast; give the method a timeout, or switch require_deadline off",
@@ -248,15 +255,16 @@ impl<S> Resilient<S> {
     where
         S: Below,
     {
-        let Admitted { deadline, waits, retries } = admitted;
+        let Admitted { deadline, bound, waits, retries } = admitted;
         if let Route::Pool(pool) = &route {
             pool.start();
         }
-        let (kind, repeats, retry) = (method.kind, method.repeats, self.settings.retry.as_ref());
+        let (kind, repeats) = (method.kind, method.repeats);
         let upstream = MethodUpstream::new(Arc::clone(&self.settings), method, retries, route)
-            .seen_by(seen, deadline);
+            .until(deadline, bound)
+            .seen_by(seen);
         let patience = if kind.is_some() { Patience::Message } else { Patience::Unknown };
-        let limit = retry.map_or(DEFAULT_REPLAY_LIMIT, |retry| retry.replay_limit);
+        let limit = self.settings.replay_limit;
         let streams = kind.is_some_and(|kind| kind.client_streaming());
         if upstream.hedged().is_some() && !streams {
             let reading = Reading::new(limit, patience, deadline);
@@ -300,5 +308,5 @@ fn budgeted(
     })
 }
 
-/// What is kept of a message for replay, unless the retry block says otherwise.
+/// What is kept of a message for replay, unless the builder says otherwise.
 pub(crate) const DEFAULT_REPLAY_LIMIT: usize = 256 * 1024;

@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) budget_reserve: Option<Micros>,
     pub(crate) ready: Option<Ready>,
     pub(crate) retry: Option<Retry>,
+    pub(crate) replay_limit: usize,
+    pub(crate) commit: Commit,
     pub(crate) hedges: Option<Hedges>,
     pub(crate) breaker: Option<(BreakerPolicy<AnyRule>, SharedTable<BreakerKey, AnyRule>)>,
     pub(crate) throttle: Option<SharedThrottle>,
@@ -63,8 +65,6 @@ pub(crate) struct Retry {
     /// `None`: no list was set, so every method may be repeated.
     pub(crate) idempotent: Option<AllowList>,
     pub(crate) streaming: bool,
-    pub(crate) replay_limit: usize,
-    pub(crate) commit: Commit,
 }
 
 /// When a call can no longer be retried.
@@ -162,10 +162,8 @@ impl Settings {
         let restarts = |retry: &Retry| !unary_response && hedge.is_none() && retry.restarts(path);
         let ready = config.and_then(MethodConfig::wait_for_ready);
         let ready = ready.or_else(|| self.ready.as_ref().and_then(|ready| ready.of(path)));
-        let holds = match &self.retry {
-            Some(retry) => retry.commit == Commit::OnMessageDelivered,
-            None => hedge.is_some(),
-        };
+        let holds =
+            self.commit == Commit::OnMessageDelivered && (self.retry.is_some() || hedge.is_some());
         Method {
             path: path.into(),
             kind,

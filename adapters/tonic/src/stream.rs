@@ -149,10 +149,11 @@ impl<S: Below, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
                     flow.over(Err(&status));
                     return Some(Err(status));
                 }
-                let method = &*flow.driven.upstream().method().path;
+                let upstream = flow.driven.upstream();
                 tracing::warn!(
                     target: "evenkeel",
-                    method,
+                    upstream = &*upstream.settings().target,
+                    method = &*upstream.method().path,
                     "a response stream broke and was started anew: items repeat",
                 );
                 self.in_headers = in_headers(&response);

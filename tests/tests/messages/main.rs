@@ -68,6 +68,12 @@ async fn the_page_has_every_message_and_no_other() {
     hold("docs/messages.md", &page);
 }
 
+/// Who has ten clients looks for the lines of one, and for a code by its name.
+#[test]
+fn every_log_line_names_its_client_and_codes_as_grpc_does() {
+    assert_eq!(sources::unlike_the_others(), <[String; 0]>::default());
+}
+
 /// Behind the target that broke it.
 fn rule_of(row: Row) -> String {
     row.text.split_once("\": ").map(|(_, rule)| rule.to_owned()).expect("a target and a rule")
@@ -132,5 +138,5 @@ const READ: &str =
 const TARGETS: &str = "What is refused as a target, in code and in `channel.targets`.";
 const WARNINGS: &str = "Given when a client is built, and by `evenkeel check`. Nothing is refused: \
     somebody may mean it.";
-const LOG: &str = "`tracing` events with the target `evenkeel`. Most have fields besides: `upstream`, \
-    the client; `member`, one of those it calls; `method`.\nWhat is wrong with a client's settings or surroundings is said once in its life.";
+const LOG: &str = "`tracing` events with the target `evenkeel`. All have the field `upstream`, the \
+    client, and many more: `member`, one of those it calls; `method`.\nWhat is wrong with a client's settings or surroundings is said once in its life.";

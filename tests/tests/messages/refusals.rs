@@ -5,15 +5,16 @@ use core::time::Duration;
 use evenkeel_core::{Backoff, Code, CodeSet};
 use evenkeel_settings::target::TargetName;
 use evenkeel_settings::{MethodPattern, Settings, Warning};
-use evenkeel_tonic::{BuildError, DescriptorError, MethodTable, Resilient};
+use evenkeel_tonic::{BuildError, DescriptorError, Factory, Kit, MethodTable, Pool, Resilient};
 
 use crate::Row;
 
 pub(crate) fn built() -> Vec<Row> {
     let long = Backoff::new(Duration::MAX, Duration::from_secs(10)).unwrap_err();
     let target = "orders".parse::<TargetName>().unwrap_err();
-    let refused = |field, rule: &'static str| BuildError::Refused { field, rule: rule.into() };
-    let upstream = Box::new(refused("targets", "must name one at least"));
+    let empty = || Kit::builder("orders").pool(Pool::builder().insecure());
+    let upstream = Factory::builder().upstream(empty()).build().err().expect("it has no members");
+    let empty = empty().build().err().expect("it has no members");
     let malformed = MethodTable::from_descriptor_bytes(b"\xff").unwrap_err();
     vec![
         Row::new("Invalid", long, "write a value that the rule allows; zero is not \"none\""),
@@ -41,13 +42,13 @@ pub(crate) fn built() -> Vec<Row> {
         ),
         Row::new(
             "BuildError::Refused",
-            refused("targets", "must name one at least"),
+            empty,
             "the rule says what is missing, or what does not go with what",
         ),
         Row::new("BuildError::Target", BuildError::Target(target), "see [targets](#targets)"),
         Row::new(
             "BuildError::Upstream",
-            BuildError::Upstream { upstream: "orders".into(), error: upstream },
+            upstream,
             "one of the above, and of which upstream of a factory",
         ),
         Row::new(

@@ -72,6 +72,21 @@ pub(crate) fn events() -> Vec<Event> {
     events.into_iter().collect()
 }
 
+/// Log lines that do not say whose they are, or that show a code as Rust spells it.
+pub(crate) fn unlike_the_others() -> Vec<String> {
+    let mut found = Vec::new();
+    for text in sources() {
+        for level in ["error", "warn", "info"] {
+            let begins = format!("tracing::{level}!(");
+            let calls = text.split(&begins).skip(1);
+            let calls = calls.filter_map(|call| call.split(");").next());
+            let unlike = |call: &&str| !call.contains("upstream") || call.contains("?code");
+            found.extend(calls.filter(unlike).map(str::to_owned));
+        }
+    }
+    found
+}
+
 /// Under which word the record of a call tells each reason: those of its end, and the one it hears
 /// when the throttle says no.
 pub(crate) fn words_of_reasons() -> BTreeMap<String, String> {

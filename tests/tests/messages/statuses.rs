@@ -28,6 +28,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) async fn rows() -> Vec<Row> {
     let mut rows = local().await;
+    rows.extend(late().await);
     rows.extend(pooled().await);
     rows.extend(transport().await);
     rows.extend(connecting().await);
@@ -50,11 +51,12 @@ fn said<E: Error + 'static>(status: &Status) -> String {
 async fn local() -> Vec<Row> {
     let busy = || Reply::status(Status::unavailable("busy"));
     let stopped = orders().retry(RetryPolicy::DEFAULT).build(Stub::new([busy()])).unwrap();
+    let never = orders().timeout(SECOND).unwrap().build(Stub::new([busy()])).unwrap();
+    let never = fails(never).await;
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).build(Stub::new([busy()])).unwrap();
     fails(open.clone()).await;
     let open = fails(open).await;
-    let hangs = orders().timeout(SECOND).unwrap().build(Stub::new([Reply::hang()])).unwrap();
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
     let refused = orders().build(Stub::new([busy()])).unwrap();
@@ -67,6 +69,13 @@ async fn local() -> Vec<Row> {
              a row of its own below",
         ),
         Row::new(
+            "Stopped",
+            said::<Stopped>(&never),
+            "neither `[retry]` nor `Builder::retry` is set. Of a method that a service config or \
+             `RetryPolicy::OFF` does not retry it says \"this method\", and of a call with \
+             `CallOptions::without_retry` \"this call\"; the reason is `NotRetryable`",
+        ),
+        Row::new(
             "CircuitOpen",
             said::<CircuitOpen>(&open),
             "the next attempt was not sent, and with `attempts` 0 nothing was. `retry_after` says \
@@ -74,17 +83,50 @@ async fn local() -> Vec<Row> {
              the breaker",
         ),
         Row::new(
-            "DeadlinePassed",
-            said::<DeadlinePassed>(&fails(hangs).await),
-            "the time was too short or the server too slow: compare with the method's usual times, \
-             and with `attempts`. In a channel of tonic's own a dial that hangs looks the same; \
-             with `Builder::connectivity`, and in a pool, it has a row of its own below",
-        ),
-        Row::new(
             "BudgetExhausted",
             said::<BudgetExhausted>(&refused),
             "nothing was sent: what came before in this request used its time up. Look there, or \
              keep a reserve (`budget.reserve_for_next`)",
+        ),
+    ]
+}
+
+/// Of one server that hangs, and of each limit that there is.
+async fn late() -> Vec<Row> {
+    let hangs = |builder: Builder| builder.build(Stub::new([Reply::hang()])).unwrap();
+    let late = fails(hangs(orders().timeout(SECOND).unwrap())).await;
+    let cut_short = orders().timeout(SECOND).unwrap().attempt_timeout(SECOND / 5).unwrap();
+    let cut_short = fails(hangs(cut_short)).await;
+    let mut asked = tonic::Request::new("ping");
+    asked.set_timeout(SECOND);
+    let asked = RawClient::of(ECHO, hangs(orders())).unary(asked).await.unwrap_err();
+    let short = Arc::new(Budget::new(SECOND / 2, BudgetPolicy::DEFAULT).unwrap());
+    let trimmed = with_budget(Some(short), fails(hangs(orders()))).await;
+    vec![
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&late),
+            "the time was too short or the server too slow: compare with the method's usual times, \
+             and with `attempts`; `limit` says which time. In a channel of tonic's own a dial that \
+             hangs looks the same; with `Builder::connectivity`, and in a pool, it has a row of its \
+             own below",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&cut_short),
+            "`limit` is `TimeLimit::AttemptTimeout`: the call itself had more time. It is retried \
+             only with `DEADLINE_EXCEEDED` in `retry.codes`: [deadlines](guide/deadlines.md)",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&asked),
+            "`TimeLimit::Caller`: what was set on the request, with `Request::set_timeout`",
+        ),
+        Row::new(
+            "DeadlinePassed",
+            said::<DeadlinePassed>(&trimmed),
+            "`TimeLimit::RequestBudget`: what the request had left, when the call was begun, for \
+             this call; its other calls, or who called it, used up the rest",
         ),
     ]
 }
@@ -173,7 +215,9 @@ async fn transport() -> Vec<Row> {
         Row::new(
             of,
             TransportError::in_body(io::Error::from(io::ErrorKind::ConnectionReset)),
-            "nobody knows: repeated only for methods that may be executed twice",
+            "nobody knows: repeated only for methods that may be executed twice. With a frame error \
+             at its end (`frame with invalid size`), on a new connection: not a gRPC port, or TLS on \
+             one side only",
         ),
     ]
 }

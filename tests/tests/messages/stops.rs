@@ -76,13 +76,17 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         ),
         StopReason::NotReplayable => (
             "StopReason::NotReplayable",
-            "a request stream, or a message above `retry.replay_limit`: repeat the call yourself",
+            "a request stream that was read, or a message above `retry.replay_limit`: repeat the \
+             call yourself. Or a response that had begun: of a stream its items would come a second \
+             time, so only you know from where to go on",
         ),
         StopReason::NotRetryable => (
             "StopReason::NotRetryable",
             "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong \
-             there. For `DEADLINE_EXCEEDED` look for a `DeadlinePassed` in the sources first: then \
-             the deadline was ours, and no server's word",
+             there. Where there are none at all, neither `[retry]` nor `Builder::retry` is set, and \
+             the error says that the client does not retry. For `DEADLINE_EXCEEDED` look for a \
+             `DeadlinePassed` in the sources first: then the deadline was ours, and no server's \
+             word; its `limit` says which",
         ),
         StopReason::PushedBack => (
             "StopReason::PushedBack",

@@ -21,17 +21,17 @@ const SECOND: Duration = Duration::from_secs(1);
 fn tell(status: &Status) -> String {
     // In this order: what an error came of is among its sources.
     if let Some(open) = cause::<CircuitOpen>(status) {
-        format!("our breaker, after {} attempts: {open}", open.attempts)
+        format!("our breaker, after {} attempt(s): {open}", open.attempts)
     } else if let Some(late) = cause::<DeadlinePassed>(status) {
-        format!("our deadline, after {} attempts: {late}", late.attempts)
+        format!("our deadline, after {} attempt(s): {late}", late.attempts)
     } else if let Some(spent) = cause::<BudgetExhausted>(status) {
         format!("not sent: {spent}")
     } else if let Some(nobody) = cause::<NoHealthyTargets>(status) {
         format!("not sent: {nobody}")
     } else if let Some(closed) = cause::<Closed>(status) {
-        format!("our client, after {} attempts: {closed}", closed.attempts)
+        format!("our client, after {} attempt(s): {closed}", closed.attempts)
     } else if let Some(stopped) = cause::<Stopped>(status) {
-        // "busy: no further attempt after 1: the code is not retryable"
+        // "busy: no further attempt after 3: all attempts were used up"
         format!("{}: {stopped}", status.message())
     } else {
         format!("nobody here had a say: {}", status.message())
@@ -70,8 +70,11 @@ async fn told(service: Resilient<Stub>, timeout: Option<Duration>) -> String {
 #[tokio::test(start_paused = true)]
 async fn what_the_server_said_is_told_with_why_that_was_all() {
     let plain = orders().timeout(SECOND).unwrap().build(stub(busy())).unwrap();
-    let why = "busy: no further attempt after 1: the code is not retryable";
-    assert_eq!(told(plain, None).await, why, "a client without retries");
+    let why = "busy: no further attempt after 1: this client does not retry";
+    assert_eq!(told(plain, None).await, why);
+    let off = orders().retry(RetryPolicy::OFF).build(stub(busy())).unwrap();
+    let why = "busy: no further attempt after 1: this client does not retry this method";
+    assert_eq!(told(off, None).await, why);
     let retries = orders().retry(RetryPolicy::DEFAULT).build(stub(busy())).unwrap();
     let why = "busy: no further attempt after 3: all attempts were used up";
     assert_eq!(told(retries, None).await, why);
@@ -84,16 +87,16 @@ async fn what_was_ours_is_told_as_ours() {
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
     let open = orders().breaker(once).retry(RetryPolicy::DEFAULT).build(stub(busy())).unwrap();
     for attempts in [1, 0] {
-        let begins = format!("our breaker, after {attempts} attempts: Circuit breaker for ");
+        let begins = format!("our breaker, after {attempts} attempt(s): Circuit breaker for ");
         let told = told(open.clone(), None).await;
         assert!(told.starts_with(&begins), "{told}");
     }
     let hangs = orders().build(stub(Reply::hang())).unwrap();
-    let late = "our deadline, after 1 attempts: deadline of /lab.v1.Lab/Echo passed in its first \
-                attempt";
+    let late = "our deadline, after 1 attempt(s): deadline of the caller passed in the first attempt of \
+                /lab.v1.Lab/Echo";
     assert_eq!(told(hangs.clone(), Some(SECOND)).await, late);
-    let never = "our deadline, after 0 attempts: deadline of /lab.v1.Lab/Echo passed before it was \
-                 sent";
+    let never = "our deadline, after 0 attempt(s): deadline of the caller passed before \
+                 /lab.v1.Lab/Echo was sent";
     assert_eq!(told(hangs.clone(), Some(Duration::ZERO)).await, never);
     let spent = Arc::new(Budget::new(SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(2 * SECOND).await;
@@ -133,5 +136,5 @@ async fn who_was_not_there_is_told() {
     };
     assert_eq!(call().await, "not sent: no target: the pool has no members");
     client.pool().unwrap().close(SECOND).await;
-    assert_eq!(call().await, "our client, after 0 attempts: client is closed: orders");
+    assert_eq!(call().await, "our client, after 0 attempt(s): client is closed: orders");
 }

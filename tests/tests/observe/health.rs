@@ -126,6 +126,7 @@ async fn every_event_names_the_upstream_and_the_member_alike() {
         let named = ["upstream", "member"].map(|field| event.field(field));
         assert_eq!(named, [Some("stock"), Some("a:1")], "{words}");
     }
+    assert_eq!(tracer.events("quarantined")[0].field("code"), Some("UNAVAILABLE"));
     let single = client().breaker(opens_after(1)).build(net.channel("a")).unwrap();
     single.circuit_breaker("lab", ECHO).unwrap().force_open();
     let told = tracer.events("circuit breaker, by hand");

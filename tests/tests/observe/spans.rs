@@ -83,6 +83,21 @@ async fn decisions_are_events_in_the_calls_span() {
     assert_eq!((opened.parent, opened.field("state")), (Some(0), Some("open")));
 }
 
+/// All of them end in the same code, and for the same reason.
+#[tokio::test(start_paused = true)]
+async fn which_limit_was_too_short_is_in_the_event() {
+    let tracer = Tracer::begin();
+    let late = || client().spans().retry(retries(2, 100)).timeout(millis(2_000)).unwrap();
+    let short = |builder: evenkeel_tonic::Builder| builder.attempt_timeout(millis(200)).unwrap();
+    Lab::new(late(), [Reply::hang()]).unary(ECHO).await.unwrap_err();
+    Lab::new(short(late()), [Reply::hang()]).unary(ECHO).await.unwrap_err();
+    Lab::new(late(), [Reply::status(Status::not_found("17"))]).unary(ECHO).await.unwrap_err();
+    let told: Vec<_> = tracer.events("retry denied");
+    let fields = |field| told.iter().map(|event| event.field(field)).collect::<Vec<_>>();
+    assert_eq!(fields("reason"), [Some("not_retryable"); 3]);
+    assert_eq!(fields("limit"), [Some("timeout"), Some("attempt_timeout"), None]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn o06_a_failed_call_never_looks_like_a_success() {
     for kind in KINDS {

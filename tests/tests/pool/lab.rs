@@ -14,6 +14,10 @@ use evenkeel_tonic::{Builder, Pool, PoolBuilder, Resilient};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
+/// What is said of a pool without a target.
+pub(crate) const EMPTY: &str = "targets: must name one at least, by KitBuilder::pool, \
+                                PoolBuilder::target or channel.targets";
+
 /// Unary, and may be executed twice.
 pub(crate) const ECHO: &str = "/lab.v1.Lab/Echo";
 /// Unary, and nothing is said about it.

@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 
 use crate::lab::{ECHO, Lab, pass, plain, pool_of};
 
-const LATE: &str = "deadline of /lab.v1.Lab/Echo passed before it was sent";
+const LATE: &str = "timeout of 3.00s passed before /lab.v1.Lab/Echo was sent";
 
 /// A resolver that knows nobody.
 struct Unknown;
@@ -91,7 +91,8 @@ async fn a_call_whose_first_dial_hangs_to_the_end_says_that_it_does() {
         lab.net.on_dial("a", [Dial::Hang]);
         let late = lab.call().await.unwrap_err();
         assert_eq!(late.code(), Code::DeadlineExceeded);
-        let said = "in its first attempt; the connection to a:1 was still being made";
+        let said =
+            "in the first attempt of /lab.v1.Lab/Echo; the connection to a:1 was still being made";
         assert!(late.message().ends_with(said), "{late:?}");
         let passed = cause::<DeadlinePassed>(&late).unwrap();
         assert_eq!((passed.connecting.as_deref(), &passed.nobody), (Some("a:1"), &None));

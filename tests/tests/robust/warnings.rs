@@ -110,6 +110,18 @@ async fn foreign_retries_are_said_once() {
     assert!(told.len() == 1 && told[0].contains("below"), "{told:?}");
 }
 
+/// It restarts nothing then, and nobody would see that it does not.
+#[test]
+fn restarts_without_retries_are_said() {
+    let said = Listening::begin();
+    let builder = || Resilient::builder().methods(&METHODS).retry_streaming();
+    _ = builder().build(()).unwrap();
+    let told = said.take_warnings();
+    assert!(told.len() == 1 && told[0].contains("retry.retry_streaming has no effect"), "{told:?}");
+    _ = builder().retry(RetryPolicy::DEFAULT).build(()).unwrap();
+    assert_eq!(said.take_warnings(), [""; 0]);
+}
+
 /// Each restart of a stream is a warning; a call that is repeated before it began is none.
 #[tokio::test(start_paused = true)]
 async fn each_restart_is_said() {

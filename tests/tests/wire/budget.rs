@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use evenkeel_tests::Reply;
 use evenkeel_tokio::{Budget, RequestBudget, SharedBudget, TokioClock, with_budget};
 use evenkeel_tonic::core::{BudgetExhausted as Spent, BudgetPolicy, Clock, Instant, Micros};
-use evenkeel_tonic::{BudgetExhausted, Builder, cause};
+use evenkeel_tonic::{BudgetExhausted, Builder, DeadlinePassed, TimeLimit, cause};
 use tonic::Code;
 
 use crate::lab::{ECHO, KINDS, Lab, PUT, busy, code, method_of, ok, pass, within};
@@ -46,6 +46,24 @@ async fn l02_l03_l04_and_l14_the_nearer_of_budget_and_timeout() {
     let lab = Lab::new(timeout(5_000), [ok()]);
     in_budget(3_000, lab.request(ECHO, within(1_000))).await.unwrap();
     assert_eq!(lab.slices(), [(0, 1_000)]);
+}
+
+/// Of two that are as near it is the client's own, which somebody can set otherwise.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_the_budget_cut_short_says_so() {
+    for (timeout, budget, limit) in [
+        (2_000, 150, TimeLimit::RequestBudget),
+        (150, 150, TimeLimit::Timeout(Micros::from_millis(150))),
+        (150, 2_000, TimeLimit::Timeout(Micros::from_millis(150))),
+    ] {
+        let lab = Lab::new(client().timeout(millis(timeout)).unwrap(), [Reply::hang()]);
+        let failed = in_budget(budget, lab.unary(ECHO)).await.unwrap_err();
+        assert_eq!(cause::<DeadlinePassed>(&failed).unwrap().limit, limit, "{failed:?}");
+        assert!(failed.message().starts_with(&limit.to_string()), "{failed:?}");
+    }
+    let lab = Lab::new(client(), [Reply::hang()]);
+    let failed = in_budget(2_000, lab.request(ECHO, within(150))).await.unwrap_err();
+    assert_eq!(cause::<DeadlinePassed>(&failed).unwrap().limit, TimeLimit::Caller);
 }
 
 #[tokio::test(start_paused = true)]

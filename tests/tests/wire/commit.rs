@@ -6,7 +6,7 @@ use evenkeel_tonic::core::{BreakerState, StopReason};
 use evenkeel_tonic::{Builder, Commit, Stopped, cause};
 use tonic::{Code, Status};
 
-use crate::lab::{ECHO, Lab, busy, code, ok, timed};
+use crate::lab::{ECHO, KINDS, Lab, busy, code, ok, timed};
 use crate::policies::{bare, client, millis, only, opens_after, retries};
 
 /// Headers, and then a failure.
@@ -118,6 +118,30 @@ async fn g40_a_response_too_large_to_be_held_arrives_whole_and_within_its_deadli
 
 fn long() -> tonic::Request<Bytes> {
     tonic::Request::new(Bytes::from(vec![b'x'; 300 << 10]))
+}
+
+/// They say how a request is repeated, and not that it is.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_of_repeats_turns_none_on() {
+    let said: [fn(Builder) -> Builder; 3] = [
+        |builder| builder.replay_limit(1 << 20),
+        |builder| builder.commit(Commit::OnHeaders),
+        Builder::retry_streaming,
+    ];
+    for say in said {
+        for kind in KINDS {
+            let lab = Lab::new(say(client()), [busy(), ok()]);
+            assert_eq!(code(&lab.call(kind).await), Code::Unavailable, "{kind:?}");
+            assert_eq!(lab.peer.count(), 1, "{kind:?}");
+        }
+    }
+    let stream = Reply::headers().message("1").end(Status::unavailable("gone"));
+    let lab = Lab::new(client().retry_streaming(), [stream, ok()]);
+    let (items, status) = lab.export().await;
+    assert_eq!((items.len(), status.unwrap().code(), lab.peer.count()), (1, Code::Unavailable, 1));
+    // It is remembered for the retries that are asked for afterwards.
+    let lab = Lab::new(client().commit(Commit::OnHeaders).retry(retries(3, 100)), [late(), ok()]);
+    assert_eq!((code(&lab.unary(ECHO).await), lab.peer.count()), (Code::Unavailable, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -106,7 +106,7 @@ async fn a_dial_that_hangs_is_named_where_it_is_known() {
         let lab = Lab::dark_over_our_connector(timeout(1_000).target(target), [ok()]);
         lab.net.on_dial("a", [evenkeel_tests::Dial::Hang]);
         let failed = lab.unary(ECHO).await.unwrap_err();
-        let said = format!("passed in its first attempt; {to} was still being made");
+        let said = format!("in the first attempt of {ECHO}; {to} was still being made");
         assert!(failed.message().ends_with(&said), "{failed:?}");
     }
 }

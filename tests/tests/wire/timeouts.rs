@@ -3,12 +3,12 @@
 use core::time::Duration;
 
 use evenkeel_tests::{Listening, Reply};
-use evenkeel_tonic::core::RetryPolicy;
-use evenkeel_tonic::{BuildError, Builder, DeadlinePassed, cause};
+use evenkeel_tonic::core::{Code as CoreCode, Micros, RetryPolicy};
+use evenkeel_tonic::{BuildError, Builder, DeadlinePassed, TimeLimit, cause};
 use tonic::{Code, Request, Status};
 
 use crate::lab::{ECHO, EXPORT, Lab, PUT, code, in_millis, ok, timed, within};
-use crate::policies::{bare, client, millis, opens_after};
+use crate::policies::{also, bare, client, millis, opens_after, retries};
 
 fn timeout(after: u64) -> Builder {
     client().timeout(millis(after)).unwrap()
@@ -62,6 +62,50 @@ async fn l10_a_callers_deadline_holds_where_none_is_configured() {
     assert_eq!((items.len(), status.unwrap().code(), took), (1, Code::DeadlineExceeded, 400));
 }
 
+/// A log in which all limits read the same sends people to the wrong setting.
+#[tokio::test(start_paused = true)]
+async fn what_was_too_short_is_named() {
+    let of_attempt = |after, attempt| timeout(after).attempt_timeout(millis(attempt)).unwrap();
+    let own = |builder: Builder| builder.method_timeout(ECHO, Some(millis(300))).unwrap();
+    let two = retries(2, 100).with_codes(also(&[CoreCode::DeadlineExceeded]));
+    let cases: [(Builder, Option<u64>, TimeLimit, &str); 10] = [
+        (timeout(2_000), None, TimeLimit::Timeout(Micros::from_millis(2_000)), "2.00s"),
+        (own(timeout(2_000)), None, TimeLimit::Timeout(Micros::from_millis(300)), "0.30s"),
+        (timeout(2_000), Some(1_000), TimeLimit::Caller, "of the caller"),
+        (client(), Some(1_000), TimeLimit::Caller, "of the caller"),
+        (timeout(1_000), Some(2_000), TimeLimit::Timeout(Micros::from_millis(1_000)), "1.00s"),
+        (timeout(1_000), Some(1_000), TimeLimit::Timeout(Micros::from_millis(1_000)), "1.00s"),
+        (
+            of_attempt(2_000, 200),
+            None,
+            TimeLimit::AttemptTimeout(Micros::from_millis(200)),
+            "0.20s",
+        ),
+        (of_attempt(200, 200), None, TimeLimit::Timeout(Micros::from_millis(200)), "0.20s"),
+        // The second attempt has all of its time, and then only what the call has left.
+        (
+            of_attempt(2_000, 200).retry(two),
+            None,
+            TimeLimit::AttemptTimeout(Micros::from_millis(200)),
+            "attempt_timeout of 0.20s passed after 2 attempts of ",
+        ),
+        (
+            of_attempt(400, 200).retry(two),
+            None,
+            TimeLimit::Timeout(Micros::from_millis(400)),
+            "timeout of 0.40s passed after 2 attempts of ",
+        ),
+    ];
+    for (builder, asked, limit, said) in cases {
+        let lab = Lab::new(builder, [Reply::hang()]);
+        let request = asked.map_or_else(|| Request::new("ping"), within);
+        let failed = lab.request(ECHO, request).await.unwrap_err();
+        assert_eq!(cause::<DeadlinePassed>(&failed).unwrap().limit, limit, "{failed:?}");
+        assert!(failed.message().starts_with(&limit.to_string()), "{failed:?}");
+        assert!(failed.message().contains(said), "{failed:?}");
+    }
+}
+
 /// Zero is not none: there is no time, and so nothing is sent.
 #[tokio::test(start_paused = true)]
 async fn l10_a_callers_zero_is_refused_at_once() {
@@ -72,6 +116,7 @@ async fn l10_a_callers_zero_is_refused_at_once() {
         assert_eq!((failed.code(), lab.peer.count()), (Code::DeadlineExceeded, 0));
         let passed = cause::<DeadlinePassed>(&failed).unwrap();
         assert_eq!((&*passed.method, passed.attempts), (ECHO, 0));
+        assert_eq!(passed.limit, TimeLimit::Caller);
         assert!(failed.message().contains(ECHO), "{failed:?}");
         assert!(lab.net.dials("a").is_empty());
     }

@@ -9,7 +9,7 @@ use super::Builder;
 use crate::error::BuildError;
 use crate::observe::Subchannel;
 use crate::pool::{Pool, PoolBuilder};
-use crate::settings::Settings;
+use crate::settings::{Retry, Settings};
 use crate::upstream::Route;
 use crate::warn::Given;
 use crate::{Resilient, contradictions};
@@ -59,11 +59,8 @@ impl Builder {
     pub(crate) fn checked(self, pooled: bool) -> Result<Settings, BuildError> {
         contradictions::warn(&self);
         let hedges = self.checked_hedges()?;
-        let idempotent = self.listed();
-        let mut retry = self.retry;
-        if let Some(retry) = &mut retry {
-            retry.idempotent = idempotent;
-        }
+        let (idempotent, streaming) = (self.listed(), self.restarts_streams);
+        let retry = self.retry.map(|policy| Retry { policy, idempotent, streaming });
         let mut timeouts = HashMap::new();
         for (method, timeout) in self.timeouts {
             let policy = match timeout {
@@ -86,19 +83,21 @@ impl Builder {
         let methods = self.methods.methods().iter();
         let declared = methods.map(|method| (method.path().into(), OnceLock::new())).collect();
         Ok(Settings {
+            observing: self.observing.shared(&self.target),
             target: self.target.into(),
             call: self.call,
             timeouts,
             budget_reserve: self.budget_reserve,
             ready: self.ready,
             retry,
+            replay_limit: self.replay_limit,
+            commit: self.commit,
             hedges,
             breaker,
             throttle: self.throttle.map(SharedThrottle::new),
             methods: self.methods,
             connectivity: self.connectivity,
             pooled,
-            observing: self.observing.shared(),
             service_config: self.service_config,
             warned: Given::default(),
             declared,

@@ -29,9 +29,9 @@ impl Debug for Closed {
 
 impl Debug for DeadlinePassed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { method, attempts, last, nobody, connecting, unconnected } = self;
+        let Self { method, limit, attempts, last, nobody, connecting, unconnected } = self;
         let mut shown = f.debug_struct("DeadlinePassed");
-        shown.field("method", method).field("attempts", attempts);
+        shown.field("method", method).field("limit", limit).field("attempts", attempts);
         shown.field("last", &last.as_ref().map(Brief)).field("nobody", nobody);
         shown.field("connecting", connecting).field("unconnected", unconnected).finish()
     }
@@ -39,9 +39,9 @@ impl Debug for DeadlinePassed {
 
 impl Debug for Stopped {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { reason, attempts, cause } = self;
+        let Self { reason, attempts, never, cause } = self;
         let mut shown = f.debug_struct("Stopped");
-        shown.field("reason", reason).field("attempts", attempts);
+        shown.field("reason", reason).field("attempts", attempts).field("never", never);
         shown.field("cause", &cause.as_ref().map(Brief)).finish()
     }
 }
@@ -63,19 +63,22 @@ impl Debug for Brief<'_> {
     }
 }
 
-/// An error and its sources: statuses as [`Brief`] tells them, the others as they tell themselves.
+/// An error and its sources: statuses as [`Brief`] tells them, the others as they tell themselves;
+/// one that only repeats what it was made of, as tonic's `ConnectError` does, not at all.
 struct Chain<'a>(&'a (dyn Error + 'static));
 
 impl Debug for Chain<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut next = Some(self.0);
-        let mut arrow = "";
+        let (mut next, mut arrow, mut before) = (Some(self.0), "", String::new());
         while let Some(error) = next {
-            match error.downcast_ref::<Status>() {
-                Some(status) => write!(f, "{arrow}{:?}: {:?}", status.code(), status.message())?,
-                None => write!(f, "{arrow}{error}")?,
+            let told = match error.downcast_ref::<Status>() {
+                Some(status) => format!("{:?}: {:?}", status.code(), status.message()),
+                None => error.to_string(),
+            };
+            if told != before {
+                write!(f, "{arrow}{told}")?;
             }
-            arrow = " <- ";
+            (arrow, before) = (" <- ", told);
             next = error.source();
         }
         Ok(())

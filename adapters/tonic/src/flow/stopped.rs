@@ -4,11 +4,11 @@ use core::error::Error as _;
 use std::sync::Arc;
 
 use evenkeel_tokio::TokioClock;
-use evenkeel_tokio::core::{Clock, StopReason};
+use evenkeel_tokio::core::{Clock, StopReason, Upstream as _};
 use tonic::Status;
 
-use super::Flow;
-use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped};
+use super::{CutOff, Flow};
+use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped, TimeLimit};
 use crate::upstream::Unsent;
 
 impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
@@ -28,7 +28,8 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     /// the last.
     pub(super) fn stopped(&mut self, reason: StopReason) -> Status {
         let attempts = self.driven.call().attempts();
-        let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !self.cut_off).cloned();
+        let was_cut_off = self.cut_off != CutOff::Not;
+        let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !was_cut_off).cloned();
         let (mut status, cause) = match last {
             Some(status) => (status, self.said().filter(|said| said.source().is_some())),
             None => {
@@ -36,7 +37,8 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 (status.clone(), Some(status))
             }
         };
-        status.set_source(Arc::new(Stopped { reason, attempts, cause }));
+        let never = self.driven.upstream().never();
+        status.set_source(Arc::new(Stopped { reason, attempts, never, cause }));
         status
     }
 
@@ -84,13 +86,17 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         let method = Arc::clone(&self.driven.upstream().method().path);
         let attempts = self.driven.call().attempts();
         let upstream = self.driven.upstream();
+        let limit = match self.cut_off {
+            CutOff::Attempt => TimeLimit::AttemptTimeout(upstream.policy().attempt_timeout()),
+            CutOff::Call | CutOff::Not => upstream.limit(),
+        };
         let nobody = match &self.heard {
             None => upstream.unready(self.lost.as_ref()),
             Some(_) => None,
         };
         let Unsent { connecting, unconnected } =
             self.unsent.take().map_or_else(Unsent::default, |unsent| *unsent);
-        DeadlinePassed { method, attempts, last: self.said(), nobody, connecting, unconnected }
-            .into()
+        let last = self.said();
+        DeadlinePassed { method, limit, attempts, last, nobody, connecting, unconnected }.into()
     }
 }

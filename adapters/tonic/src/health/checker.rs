@@ -57,7 +57,7 @@ impl HealthChecker {
     pub fn start(&self) {
         if !self.registry().start(&self.0.shared, Handle::current()) {
             tracing::warn!(
-                target: "evenkeel",
+                target: "evenkeel", upstream = self.0.shared.prober.upstream(),
                 "a health checker was started that runs already: the second start is ignored",
             );
         }
@@ -115,7 +115,8 @@ impl HealthChecker {
         }
         let error = NothingRuns { target: target.into() };
         if !self.0.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(target: "evenkeel", "{error}");
+            let upstream = self.0.shared.prober.upstream();
+            tracing::warn!(target: "evenkeel", upstream, "{error}");
         }
         Err(error)
     }

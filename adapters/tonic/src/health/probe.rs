@@ -96,7 +96,7 @@ impl Prober {
         let mut client = HealthClient::new(channel).max_decoding_message_size(LONGEST_ANSWER);
         let mut request = self.request();
         request.set_timeout(self.timeout.as_duration());
-        let checked = guarded(until(deadline, client.check(request))).await;
+        let checked = guarded(self.upstream(), until(deadline, client.check(request))).await;
         match checked {
             Some(Some(Ok(response))) => Heard::said(response.get_ref()),
             Some(Some(Err(status))) if !deadline.is_over(TokioClock.now()) => {
@@ -114,15 +114,16 @@ impl Prober {
         channel: ProbeChannel,
         deadline: Deadline,
     ) -> Result<(Watched, Heard), Heard> {
-        let opened = guarded(until(deadline, async {
+        let opened = until(deadline, async {
             let mut client = HealthClient::new(channel).max_decoding_message_size(LONGEST_ANSWER);
             let stream =
                 client.watch(self.request()).await.map_err(|status| Heard::refused(&status))?;
-            let mut watched = Watched(stream.into_inner());
+            let upstream = self.upstream.clone();
+            let mut watched = Watched { stream: stream.into_inner(), upstream };
             let first = watched.next().await?;
             Ok((watched, first))
-        }));
-        match opened.await {
+        });
+        match guarded(self.upstream(), opened).await {
             Some(Some(opened)) => opened,
             Some(None) => Err(Heard::late(self.timeout)),
             None => Err(Heard::nothing(PANICKED)),
@@ -135,12 +136,16 @@ impl Prober {
 }
 
 /// The open stream of a watch.
-pub(super) struct Watched(Streaming<HealthCheckResponse>);
+pub(super) struct Watched {
+    stream: Streaming<HealthCheckResponse>,
+    /// Whose member it is about, for the log.
+    upstream: Option<Arc<str>>,
+}
 
 impl Watched {
     /// The next message, or what the stream ended with. An end without a status is a failure too.
     pub(super) async fn next(&mut self) -> Result<Heard, Heard> {
-        match guarded(self.0.message()).await {
+        match guarded(self.upstream.as_deref(), self.stream.message()).await {
             Some(Ok(Some(response))) => Ok(Heard::said(&response)),
             Some(Err(status)) => Err(Heard::refused(&status)),
             Some(Ok(None)) => Err(Heard::nothing("its stream ended")),
@@ -151,13 +156,13 @@ impl Watched {
 
 /// The output of `future`, or nothing if it panics: tonic's client does so on some garbage from
 /// the wire, and a check that dies of it would never be made again.
-async fn guarded<F: Future>(future: F) -> Option<F::Output> {
+async fn guarded<F: Future>(upstream: Option<&str>, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(polled) => polled.map(Some),
         Err(panic) => {
             let error = words_of(panic.as_ref());
-            tracing::error!(target: "evenkeel", error, "a health check panicked");
+            tracing::error!(target: "evenkeel", upstream, error, "a health check panicked");
             Poll::Ready(None)
         }
     })

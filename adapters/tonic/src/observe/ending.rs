@@ -7,7 +7,7 @@ use evenkeel_tokio::core::{Code, StopReason};
 use tonic::Status;
 
 use crate::error::{
-    BudgetExhausted, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped,
+    BudgetExhausted, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped, cause,
 };
 use crate::wire::status::from_tonic;
 
@@ -21,6 +21,8 @@ pub(super) struct Ending {
     pub(super) local: Option<&'static str>,
     /// Why there was no further attempt, where one could have been wanted.
     pub(super) denied: Option<&'static str>,
+    /// Which limit of its time was up, where one was.
+    pub(super) limit: Option<&'static str>,
 }
 
 /// The four kinds of end.
@@ -48,10 +50,15 @@ impl Kind {
 
 impl Ending {
     /// Dropped before it was over.
-    pub(super) const DROPPED: Self =
-        Self { kind: Kind::Cancelled, code: Code::Cancelled, local: Some("caller"), denied: None };
+    pub(super) const DROPPED: Self = Self {
+        kind: Kind::Cancelled,
+        code: Code::Cancelled,
+        local: Some("caller"),
+        ..Self::SUCCESS
+    };
 
-    const SUCCESS: Self = Self { kind: Kind::Success, code: Code::Ok, local: None, denied: None };
+    const SUCCESS: Self =
+        Self { kind: Kind::Success, code: Code::Ok, local: None, denied: None, limit: None };
 
     /// Of a call that brought this.
     pub(super) fn of(result: Result<(), &Status>) -> Self {
@@ -68,7 +75,8 @@ impl Ending {
             }
             None => {}
         }
-        Self { kind, code, local: ours(status), denied }
+        let limit = cause::<DeadlinePassed>(status).map(|passed| passed.limit.name());
+        Self { kind, code, local: ours(status), denied, limit }
     }
 
     /// Where the error came from.

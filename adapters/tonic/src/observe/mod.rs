@@ -50,6 +50,8 @@ pub(crate) use view::View;
 /// What a client was told to tell.
 #[derive(Debug, Default)]
 pub(crate) struct Observing {
+    /// Whose calls they are, for the log.
+    upstream: Box<str>,
     /// Whether each call and each attempt is a span.
     pub(crate) spans: bool,
     /// Methods whose errors are nobody's business.
@@ -75,11 +77,11 @@ impl Settings {
 
 impl Observing {
     /// For all clones of a client; `None` where there is nothing to tell, or nobody to tell it.
-    pub(crate) fn shared(self) -> Option<Arc<Self>> {
+    pub(crate) fn shared(self, upstream: &str) -> Option<Arc<Self>> {
         #[cfg(feature = "otel")]
         let metered = self.metrics.is_some();
         #[cfg(not(feature = "otel"))]
         let metered = false;
-        (self.spans || metered).then(|| Arc::new(self))
+        (self.spans || metered).then(|| Arc::new(Self { upstream: upstream.into(), ..self }))
     }
 }

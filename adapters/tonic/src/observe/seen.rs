@@ -73,7 +73,7 @@ impl Seen {
 
     /// A retry or a hedge was refused by the throttle.
     pub(crate) fn throttled(&self) {
-        self.denied("budget");
+        self.denied("budget", None);
     }
 
     /// What follows the end of an attempt.
@@ -116,7 +116,7 @@ impl Seen {
         // Of a client that never tries again, or of a call that was not even tried, nothing more
         // could have been wanted.
         if let Some(reason) = ending.denied.filter(|_| self.view.repeats && self.tally.tried()) {
-            self.denied(reason);
+            self.denied(reason, ending.limit);
         }
         let view = &self.view;
         if let Some(meters) = &view.meters {
@@ -126,7 +126,7 @@ impl Seen {
         let span = self.scope.span();
         let never_sent = ending.is_failure() && !self.tally.tried() && view.observing.spans;
         if let Some(reason) = ending.local.filter(|_| never_sent) {
-            view.observing.sheltered(|| spans::not_sent(span, &view.names, ending.code, reason));
+            view.observing.sheltered(|| spans::not_sent(span, &view.names, &ending, reason));
         }
         view.observing.sheltered(|| spans::end_call(span, view, &ending, status));
     }
@@ -140,14 +140,14 @@ impl Seen {
         view.observing.sheltered(|| spans::end_attempt(scope.span(), code));
     }
 
-    fn denied(&self, reason: &'static str) {
+    fn denied(&self, reason: &'static str, limit: Option<&'static str>) {
         if let Some(meters) = &self.view.meters {
             self.view.observing.sheltered(|| meters.denied(reason));
         }
         if self.view.observing.spans {
             let (span, names, code) = (self.scope.span(), &self.view.names, self.last);
             let attempts = self.tally.counted();
-            let say = || spans::denied(span, names, code, attempts, reason);
+            let say = || spans::denied(span, names, code, attempts, (reason, limit));
             self.view.observing.sheltered(say);
         }
     }

@@ -115,17 +115,17 @@ pub(super) fn retry(
 }
 
 /// The event of a further attempt that was not made, after `attempts` of which the last ended in
-/// `code`.
+/// `code`; with which limit of its time was up, where one was.
 pub(super) fn denied(
     span: &Span,
     names: &Names,
     code: Option<Code>,
     attempts: u16,
-    reason: &'static str,
+    (reason, limit): (&'static str, Option<&'static str>),
 ) {
     let (upstream, code) = (names.address.as_deref(), code.map(Code::name));
     tracing::info!(
-        target: "evenkeel", parent: span, upstream, code, attempts, reason, "retry denied",
+        target: "evenkeel", parent: span, upstream, code, attempts, reason, limit, "retry denied",
     );
 }
 
@@ -135,10 +135,11 @@ pub(super) fn hedge(span: &Span, names: &Names, attempts: u16) {
     tracing::info!(target: "evenkeel", parent: span, upstream, attempts, "hedge");
 }
 
-/// The event of a call that ends in `code` without an attempt, because of something of ours.
-pub(super) fn not_sent(span: &Span, names: &Names, code: Code, reason: &'static str) {
-    let (upstream, code) = (names.address.as_deref(), code.name());
-    tracing::info!(target: "evenkeel", parent: span, upstream, code, reason, "not sent");
+/// The event of a call that ends without an attempt, because of something of ours.
+pub(super) fn not_sent(span: &Span, names: &Names, ending: &Ending, reason: &'static str) {
+    let (upstream, code) = (names.address.as_deref(), ending.code.name());
+    let limit = ending.limit;
+    tracing::info!(target: "evenkeel", parent: span, upstream, code, reason, limit, "not sent");
 }
 
 /// A span whose subscriber may panic at every step: neither to enter it, nor to leave it, nor to

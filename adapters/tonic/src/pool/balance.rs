@@ -105,8 +105,8 @@ impl Balance {
         drop(state);
         if change.is_some() {
             let (upstream, member) = (&*self.upstream, &*member.name);
-            let code = report.outcome.code;
-            tracing::info!(target: "evenkeel", upstream, member, ?code, "quarantined");
+            let code = report.outcome.code.name();
+            tracing::info!(target: "evenkeel", upstream, member, code, "quarantined");
         }
     }
 

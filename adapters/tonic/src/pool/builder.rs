@@ -226,6 +226,7 @@ impl<S> PoolBuilder<S> {
         let Self { targets, discovery, strategy, weights, outliers, checked, resolver, origin } =
             self;
         let mut directory = origin.directory(&targets)?;
+        directory.upstream = Arc::clone(&settings.target);
         directory.resolver = resolver;
         directory.weights = weights;
         directory.counts = counts;
@@ -259,7 +260,8 @@ impl<S> PoolBuilder<S> {
             Origin::Dialled(..) => self.targets.iter().map(ToString::to_string).collect(),
         };
         if targets.is_empty() && self.discovery.is_none() {
-            let rule = "must name one at least";
+            let rule = "must name one at least, by KitBuilder::pool, PoolBuilder::target or \
+                        channel.targets";
             return Err(BuildError::Refused { field: "targets", rule: rule.into() });
         }
         match self.strategy {

@@ -25,6 +25,8 @@ pub(super) type Lines<S> = Box<dyn Fn(&Place) -> Result<Arc<Line<S>>, BuildError
 /// The members of a pool, and where they come from.
 pub(super) struct Directory<S> {
     lines: Lines<S>,
+    /// Whose members they are, for the log.
+    pub(super) upstream: Arc<str>,
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) weights: Weights,
     /// Who counts the members' connections.
@@ -75,6 +77,7 @@ impl<S> Directory<S> {
     pub(super) fn new(lines: Lines<S>, lookup_limit: Micros) -> Self {
         Self {
             lines,
+            upstream: Arc::default(),
             resolver: Arc::new(SystemResolver),
             weights: Weights::default(),
             counts: None,
@@ -101,6 +104,7 @@ impl<S> Directory<S> {
                 let used = MOST_MEMBERS;
                 tracing::warn!(
                     target: "evenkeel",
+                    upstream = &*self.upstream,
                     used,
                     "a pool was given more targets than it takes; the others are not used",
                 );
@@ -188,8 +192,10 @@ impl<S> Directory<S> {
         let line = match (self.lines)(&place) {
             Ok(line) => line,
             Err(error) => {
-                let member = &*place.name;
-                tracing::warn!(target: "evenkeel", member, %error, "a target cannot be dialled");
+                let (upstream, member) = (&*self.upstream, &*place.name);
+                tracing::warn!(
+                    target: "evenkeel", upstream, member, %error, "a target cannot be dialled",
+                );
                 return;
             }
         };
@@ -230,6 +236,7 @@ impl<S: Clone + Send + 'static> Directory<S> {
                 continue;
             }
             let name = Name {
+                upstream: Arc::clone(&self.upstream),
                 target: target.clone(),
                 host: Arc::clone(&lookup.host),
                 port: lookup.port,

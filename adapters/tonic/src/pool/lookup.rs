@@ -14,6 +14,8 @@ use crate::target::TargetName;
 
 /// One name whose addresses are members.
 pub(super) struct Name {
+    /// Whose members they are, for the log.
+    pub(super) upstream: Arc<str>,
     pub(super) target: TargetName,
     pub(super) host: Arc<str>,
     pub(super) port: u16,
@@ -41,6 +43,7 @@ pub(super) async fn keep<S: Clone + Send + 'static>(pool: Weak<Pool<S>>, name: N
             Err(why) => {
                 tracing::warn!(
                     target: "evenkeel",
+                    upstream = &*name.upstream,
                     name = %name.target,
                     why = &*why,
                     "a name could not be looked up; what was known of it stays",
@@ -80,6 +83,7 @@ async fn ask(name: &Name) -> Result<Vec<SocketAddr>, String> {
     if addresses.len() > MOST_ADDRESSES {
         tracing::warn!(
             target: "evenkeel",
+            upstream = &*name.upstream,
             name = %name.target,
             addresses = addresses.len(),
             used = MOST_ADDRESSES,

@@ -15,11 +15,13 @@ use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
 
+mod limits;
 mod pooled;
 mod route;
 mod telling;
 mod unready;
 
+pub(crate) use limits::Bound;
 pub(crate) use route::Route;
 pub(crate) use unready::Unsent;
 
@@ -35,6 +37,7 @@ pub(crate) struct MethodUpstream<S> {
     seen: Option<Box<Seen>>,
     /// When the call must be over, which is what its record tells at each attempt.
     deadline: Deadline,
+    bound: Bound,
 }
 
 /// The route as one call uses it.
@@ -80,7 +83,19 @@ impl<S> MethodUpstream<S> {
             Route::One(service) => Way::One { service, breaker: None },
             Route::Pool(pool) => Way::Pool(Pooled::new(pool)),
         };
-        Self { settings, method, retries, way, seen: None, deadline: Deadline::NONE }
+        let (deadline, bound) = (Deadline::NONE, Bound::Timeout);
+        Self { settings, method, retries, way, seen: None, deadline, bound }
+    }
+
+    /// With the time this call has, and of what it has it.
+    pub(crate) const fn until(mut self, deadline: Deadline, bound: Bound) -> Self {
+        (self.deadline, self.bound) = (deadline, bound);
+        self
+    }
+
+    /// When the call must be over.
+    pub(crate) const fn deadline(&self) -> Deadline {
+        self.deadline
     }
 
     /// A call over it, with a seed of its own.

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_tokio::core::{
-    Attempt, Deadline, Instant, Permit, Refusal, Report, Target, Transition,
-};
+use evenkeel_tokio::core::{Attempt, Instant, Permit, Refusal, Report, Target, Transition};
 
 use tonic::Status;
 
@@ -13,9 +11,9 @@ use super::{MethodUpstream, Way};
 use crate::observe::{Scope, Seen};
 
 impl<S> MethodUpstream<S> {
-    /// With the record of this call, which must be over by `deadline`.
-    pub(crate) fn seen_by(mut self, seen: Option<Box<Seen>>, deadline: Deadline) -> Self {
-        (self.seen, self.deadline) = (seen, deadline);
+    /// With the record of this call.
+    pub(crate) fn seen_by(mut self, seen: Option<Box<Seen>>) -> Self {
+        self.seen = seen;
         self
     }
 
