@@ -35,6 +35,11 @@ pub(crate) fn built() -> Vec<Row> {
             "write the name with a slash in front, as in a request's path",
         ),
         Row::new(
+            "BuildError::Method",
+            BuildError::Method("/orders.v1.Orders/*".into()),
+            "name each method: only the list of what may be executed twice takes a pattern",
+        ),
+        Row::new(
             "BuildError::Pattern",
             BuildError::Pattern("*Get".into()),
             "only the end of a pattern may be open",

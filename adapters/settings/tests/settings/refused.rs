@@ -69,6 +69,23 @@ fn a_text_that_is_no_json_is_told_with_its_place() {
     assert!(half.starts_with("line 1, column 3"), "{half}");
 }
 
+/// It would apply to nothing: only the list of what may be executed twice has patterns.
+#[test]
+fn a_star_where_one_method_is_named_is_refused() {
+    let rule = "must be one full method, \"/package.Service/Method\"; a star has a meaning only in \
+                retry.idempotent_methods";
+    for (table, value) in [
+        ("timeout.per_method", "\"1s\""),
+        ("wait_for_ready.per_method", "true"),
+        ("budget.call_caps", "\"1s\""),
+    ] {
+        for name in ["/shop.v1.Shop/*", "/shop.v1.Shop/Get*", "Get*", "*"] {
+            let said = refused(&format!("[{table}]\n{name:?} = {value}"));
+            assert_eq!(said, format!("line 2, column 1: {table}.{name:?}: {rule}"));
+        }
+    }
+}
+
 #[test]
 fn b11_each_refusal_names_another_field() {
     let cases = [
