@@ -195,6 +195,9 @@ fn a_misspelled_method_is_said_with_the_right_name() {
         (listed("/lab.v1.Lap/*"), "retry.idempotent_methods", "/lab.v1.Lab/*"),
         (listed("/lba.v1.Lab/Echo"), "retry.idempotent_methods", ECHO),
         (listed("/lab.v1.Lab/echo"), "retry.idempotent_methods", ECHO),
+        (listed("Ehco*"), "retry.idempotent_methods", "Echo*"),
+        (listed("echo*"), "retry.idempotent_methods", "Echo*"),
+        (listed("Chagre*"), "retry.idempotent_methods", "Charge*"),
         (builder().method_timeout("/lab.v1.Lab/Ecco", None).unwrap(), "timeout.per_method", ECHO),
         (
             builder().method_wait_for_ready("/lab.v1.Lab/Cahrge", None).unwrap(),
