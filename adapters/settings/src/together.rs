@@ -32,7 +32,8 @@ pub struct Together {
     pub retries: Vec<Retries>,
     /// How calls are hedged.
     pub hedges: Vec<Hedges>,
-    /// Whether calls are hedged at all, in place of being retried.
+    /// Whether any hedging is asked for. Who is not on the list of methods that may be executed
+    /// twice is not hedged all the same.
     pub is_hedged: bool,
     /// Which methods may be executed twice.
     pub list: Listed,
@@ -167,7 +168,9 @@ impl Together {
     fn of_attempt_timeout(&self, policy: &RetryPolicy) -> Option<Warning> {
         let attempt_timeout =
             self.attempt_timeout.filter(|limit| !is_over(*limit, self.longest))?;
-        let is_retried = !self.is_hedged && self.list != Listed::None;
+        // Hedged is only who is on a list.
+        let is_hedged = self.is_hedged && self.list == Listed::Some;
+        let is_retried = !is_hedged && self.list != Listed::None;
         let is_final = is_retried && !policy.codes().contains(Code::DeadlineExceeded);
         is_final.then_some(Warning::AttemptTimeoutIsFinal { attempt_timeout })
     }

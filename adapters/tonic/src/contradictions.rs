@@ -55,7 +55,7 @@ fn together(builder: &Builder) -> Together {
         }),
         retries: retries(builder, longest),
         hedges: hedges(builder),
-        is_hedged: builder.hedges.is_some() || builder.hedging_is_configured,
+        is_hedged: builder.hedging_is_configured || policies(builder).next().is_some(),
         list: match builder.listed() {
             None => Listed::Nothing,
             Some(list) if list.is_empty() => Listed::None,
@@ -85,9 +85,12 @@ fn hedges(builder: &Builder) -> Vec<Hedges> {
     if builder.listed().is_none_or(|list| list.is_empty()) {
         return Vec::new();
     }
+    policies(builder).map(shortest).collect()
+}
+
+fn policies(builder: &Builder) -> impl Iterator<Item = &HedgePolicy> {
     let hedges = builder.hedges.iter();
-    let policies = hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy]));
-    policies.flatten().map(shortest).collect()
+    hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy])).flatten()
 }
 
 fn shortest(policy: &HedgePolicy) -> Hedges {

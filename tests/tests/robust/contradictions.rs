@@ -39,7 +39,7 @@ fn a_limit_whose_expiry_is_final_is_said() {
     let said = Listening::begin();
     let limited = || guarded().attempt_timeout(SECOND).unwrap();
     let patient = RetryPolicy::DEFAULT.with_codes(CodeSet::RETRYABLE.with(Known::DeadlineExceeded));
-    let hedge = HedgePolicy::after(SECOND).unwrap();
+    let hedge = HedgePolicy::after(SECOND).unwrap().with_max_attempts(3).unwrap();
     let variables = [
         ("EVENKEEL__TIMEOUT__DEFAULT", "10s"),
         ("EVENKEEL__TIMEOUT__ATTEMPT_TIMEOUT", "1s"),
@@ -53,6 +53,7 @@ fn a_limit_whose_expiry_is_final_is_said() {
         (limited().retry(RetryPolicy::OFF), 0),
         (limited().idempotent(AllowList::empty()), 0),
         (limited().methods(&METHODS).hedge(hedge), 0),
+        (limited().methods(&METHODS).method_hedge(ECHO, None).unwrap(), 1),
         (from_file(), 1),
         (from_file().retry(patient).methods(&METHODS), 0),
     ] {

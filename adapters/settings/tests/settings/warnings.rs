@@ -201,16 +201,21 @@ fn the_limit_of_an_attempt_is_final_only_where_a_retry_was_meant() {
     let of = |rest: &str| toml(&format!("[timeout]\nattempt_timeout = \"1s\"\n{rest}")).warnings();
     for rest in [
         "[retry]\nmax_attempts = 1",
-        "[retry]\n[hedging]\ndelay = \"1ms\"",
+        "[retry]\nidempotent_methods = [\"Get*\"]\n[hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
         "[hedging]\ndelay = \"1ms\"",
         "[breaker]",
     ] {
         assert_eq!(of(rest), [], "{rest}");
     }
     assert_eq!(of("[retry]\nidempotent_methods = []"), [Warning::ListedNone]);
-    let rest = "[retry]\nidempotent_methods = [\"Get*\"]";
     let attempt_timeout = Duration::from_secs(1);
-    assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }]);
+    for rest in [
+        "[retry]\nidempotent_methods = [\"Get*\"]",
+        // Nobody is on a list, and so nobody is hedged.
+        "[retry]\n[hedging]\ndelay = \"1ms\"",
+    ] {
+        assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }], "{rest}");
+    }
 }
 
 /// Even the luckiest draw of each jitter reaches the end of the longest call there is; a microsecond
