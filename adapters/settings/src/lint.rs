@@ -81,13 +81,15 @@ impl Settings {
         let longest = own.fold(default, |longest, time| Some(longest?.max(time?)));
         let retries = self.retry().map(|retry| Retries { policy: retry.policy(), longest });
         let ready = self.wait_for_ready().filter(|ready| waits(ready));
+        let in_place_of = retries.filter(Retries::repeats).map(|it| it.policy.max_attempts());
+        let hedges = self.hedging().map(|hedging| Hedges { in_place_of, ..hedging.into() });
         Together {
             timeout: default,
             longest,
             attempt_timeout: timeout.and_then(Timeout::attempt_timeout),
             waits_without_deadline: ready.is_some_and(|ready| !ready.require_deadline()),
             retries: retries.into_iter().collect(),
-            hedges: self.hedging().map(Hedges::from).into_iter().collect(),
+            hedges: hedges.into_iter().collect(),
             is_hedged: self.hedging().is_some(),
             list: match self.retry().and_then(Retry::idempotent_methods) {
                 None => Listed::Nothing,
@@ -117,6 +119,7 @@ impl From<&Hedging> for Hedges {
             delay: if is_measured { measured } else { hedging.delay() },
             is_measured,
             max_attempts: hedging.policy().max_attempts(),
+            in_place_of: None,
         }
     }
 }

@@ -70,6 +70,8 @@ pub struct Hedges {
     pub is_measured: bool,
     /// Attempts of one call.
     pub max_attempts: u16,
+    /// The attempts that its calls would have if they were retried; `None` where they would not be.
+    pub in_place_of: Option<u16>,
 }
 
 /// What is said of the methods that may be executed twice.
@@ -175,13 +177,23 @@ impl Together {
         is_final.then_some(Warning::AttemptTimeoutIsFinal { attempt_timeout })
     }
 
-    fn of_hedges(&self, hedges: &Hedges) -> Option<Warning> {
-        let Hedges { delay, is_measured, max_attempts } = *hedges;
+    fn of_hedges(&self, hedges: &Hedges) -> Vec<Warning> {
+        let Hedges { delay, is_measured, max_attempts, in_place_of } = *hedges;
+        let mut warnings = Vec::new();
         match self.longest {
-            Some(timeout) if timeout <= delay => Some(Warning::NeverHedges { delay, timeout }),
-            _ if delay.is_zero() && !is_measured => Some(Warning::HedgesAtOnce { max_attempts }),
-            _ => None,
+            Some(timeout) if timeout <= delay => {
+                warnings.push(Warning::NeverHedges { delay, timeout });
+            }
+            _ if delay.is_zero() && !is_measured => {
+                warnings.push(Warning::HedgesAtOnce { max_attempts });
+            }
+            _ => {}
         }
+        let more = in_place_of.filter(|retried| *retried > max_attempts);
+        if let Some(retried) = more.filter(|_| self.list == Listed::Some) {
+            warnings.push(Warning::HedgedLess { hedged: max_attempts, retried });
+        }
+        warnings
     }
 }
 

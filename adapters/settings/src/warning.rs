@@ -51,6 +51,13 @@ pub enum Warning {
         /// Those codes.
         codes: CodeSet,
     },
+    /// A method that is hedged has fewer attempts than if it was retried.
+    HedgedLess {
+        /// The attempts of a call that is hedged.
+        hedged: u16,
+        /// Those of one that is retried.
+        retried: u16,
+    },
     /// Hedges are sent without waiting for an answer.
     HedgesAtOnce {
         /// What every call costs.
@@ -147,6 +154,12 @@ impl fmt::Display for Warning {
                 f,
                 "retry.codes has {codes:?}, with which the handler may have run, and no list says \
                  which methods may be executed twice; set retry.idempotent_methods"
+            ),
+            Self::HedgedLess { hedged, retried } => write!(
+                f,
+                "a method that may be executed twice is hedged and not retried: its calls have \
+                 hedging.max_attempts = {hedged}, and not retry.max_attempts = {retried}; raise the \
+                 one, or lower the other"
             ),
             Self::HedgesAtOnce { max_attempts } => write!(
                 f,

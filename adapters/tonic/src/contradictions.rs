@@ -85,7 +85,10 @@ fn hedges(builder: &Builder) -> Vec<Hedges> {
     if builder.listed().is_none_or(|list| list.is_empty()) {
         return Vec::new();
     }
-    policies(builder).map(shortest).collect()
+    let retry = builder.retry.as_ref();
+    let retry = retry.map(|retry| Retries { policy: retry.policy, longest: None });
+    let in_place_of = retry.filter(Retries::repeats).map(|retry| retry.policy.max_attempts());
+    policies(builder).map(|policy| Hedges { in_place_of, ..shortest(policy) }).collect()
 }
 
 fn policies(builder: &Builder) -> impl Iterator<Item = &HedgePolicy> {
@@ -98,7 +101,7 @@ fn shortest(policy: &HedgePolicy) -> Hedges {
         HedgeDelay::Fixed(delay) => (delay, false),
         HedgeDelay::Quantile { min, until_known, .. } => (min.min(until_known), true),
     };
-    Hedges { delay, is_measured, max_attempts: policy.max_attempts() }
+    Hedges { delay, is_measured, max_attempts: policy.max_attempts(), in_place_of: None }
 }
 
 fn most_attempts(builder: &Builder) -> Option<u16> {

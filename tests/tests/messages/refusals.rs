@@ -192,6 +192,11 @@ pub(crate) fn warnings() -> Vec<Row> {
              [lab's table](guide/retries.md)",
         ),
         Row::new(
+            "Warning::HedgedLess",
+            Warning::HedgedLess { hedged: 2, retried: 3 },
+            "the two are no sum: [hedging](guide/retries.md#hedging)",
+        ),
+        Row::new(
             "Warning::HedgesAtOnce",
             Warning::HedgesAtOnce { max_attempts: 2 },
             "the load is multiplied even while all is well",

@@ -98,6 +98,17 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::HedgesAtOnce { max_attempts: 3 },
         ),
         (
+            "[retry]\nidempotent_methods = [\"Get*\"]\n[hedging]\ndelay = \"1ms\"",
+            "[retry]\nidempotent_methods = [\"Get*\"]\nmax_attempts = 2\n[hedging]\ndelay = \"1ms\"",
+            Warning::HedgedLess { hedged: 2, retried: 3 },
+        ),
+        (
+            "[retry]\nidempotent_methods = [\"Get*\"]\nmax_attempts = 4\n\
+             [hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
+            "[retry]\nmax_attempts = 4\n[hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
+            Warning::HedgedLess { hedged: 3, retried: 4 },
+        ),
+        (
             "[hedging]\ndelay = \"1ms\"\nquantile = 0.9",
             "[hedging]\nquantile = 0.9\nmin_delay = \"2ms\"",
             no_effect("hedging.delay", "hedging.quantile = \"none\""),
