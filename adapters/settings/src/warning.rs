@@ -88,6 +88,11 @@ pub enum Warning {
         /// The longest time of a call.
         timeout: Duration,
     },
+    /// Sections about the members of a client, in a file for a client that has them from elsewhere.
+    NeedsKit {
+        /// Such as `channel`.
+        sections: Vec<&'static str>,
+    },
     /// A setting that nothing reads, given the others.
     NoEffect {
         /// Such as `breaker.share`.
@@ -181,6 +186,19 @@ impl fmt::Display for Warning {
                 "{path} has \"{name}\", which no method of the table matches; did you mean \
                  \"{meant}\"?"
             ),
+            Self::NeedsKit { sections } => {
+                let (last, rest) = sections.split_last().unwrap_or((&"", &[]));
+                for (number, section) in rest.iter().enumerate() {
+                    let comma = if number == 0 { "" } else { ", " };
+                    write!(f, "{comma}[{section}]")?;
+                }
+                let (and, have) = if rest.is_empty() { ("", "has") } else { (" and ", "have") };
+                write!(
+                    f,
+                    "{and}[{last}] {have} no effect on this client, whose members are not the \
+                     file's: use Kit::builder, whose settings is about members too"
+                )
+            }
             Self::NeverHedges { delay, timeout } => write!(
                 f,
                 "hedging waits {delay:?} at least, and a call has {timeout:?} at most: no attempt is \

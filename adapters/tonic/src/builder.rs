@@ -53,6 +53,8 @@ pub struct Builder {
     pub(crate) targets: usize,
     /// What looks wrong in a settings file, and only there.
     pub(crate) warnings: Vec<Warning>,
+    /// The sections of a settings file that are about members, and that nobody has made use of.
+    pub(crate) unused: Vec<&'static str>,
 }
 
 impl Builder {
@@ -78,6 +80,7 @@ impl Builder {
             hedging_is_configured: false,
             targets: 1,
             warnings: Vec::new(),
+            unused: Vec::new(),
         }
     }
 

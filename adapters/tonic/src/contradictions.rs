@@ -33,6 +33,9 @@ fn found(builder: &Builder) -> Vec<Warning> {
     let is_empty = builder.idempotent.as_ref().is_some_and(|list| list.is_empty());
     warnings.retain(|warning| *warning != Warning::ListedNone || (is_empty && repeats));
     warnings.extend(together.warnings());
+    if !builder.unused.is_empty() {
+        warnings.push(Warning::NeedsKit { sections: builder.unused.clone() });
+    }
     if let Some(max_attempts @ 2..) = most_attempts(builder).filter(|_| builder.native_retries) {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }

@@ -221,6 +221,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "what it was meant for is not retried, or has another timeout, and nothing shows it",
         ),
         Row::new(
+            "Warning::NeedsKit",
+            Warning::NeedsKit { sections: vec!["channel", "balancing", "health"] },
+            "nobody is asked whether he is well, and all goes to one address",
+        ),
+        Row::new(
             "Warning::NeverHedges",
             Warning::NeverHedges { delay: 5 * second, timeout: 3 * second },
             "a server that hangs is waited for to the end",

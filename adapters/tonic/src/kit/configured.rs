@@ -34,7 +34,7 @@ impl KitBuilder {
     ///
     /// As [`PoolBuilder::settings`].
     pub fn settings(mut self, settings: &file::Settings) -> Result<Self, BuildError> {
-        self.calls = self.calls.settings(settings)?;
+        self.calls = self.calls.settings(settings)?.without_warning_of(&SECTIONS);
         self.pool = self.pool.settings(settings)?;
         self.configured = Some("settings");
         let Some(health) = settings.health().cloned() else { return Ok(self) };
@@ -99,6 +99,7 @@ impl PoolBuilder {
     /// Names a certificate or key that cannot be read. What else a settings file may say is
     /// accepted here, but for what is known only now, such as how long a socket's path may be.
     pub fn settings(mut self, settings: &file::Settings) -> Result<Self, BuildError> {
+        self.configured = true;
         if let Some(channel) = settings.channel() {
             self = self.targets(channel.targets().into_iter().flatten().cloned())?;
             self = self.options(options(channel)?);
@@ -121,6 +122,9 @@ impl PoolBuilder {
         Ok(self)
     }
 }
+
+/// What a kit makes use of and one channel does not.
+const SECTIONS: [&str; 3] = ["channel", "balancing", "health"];
 
 fn options(block: &file::Channel) -> Result<ChannelOptions, Invalid> {
     let dial = DialPolicy::new(block.initial_backoff(), block.max_backoff())?
