@@ -43,6 +43,8 @@ pub struct Together {
     pub targets: usize,
     /// Whether there is a throttle.
     pub is_throttled: bool,
+    /// Whether no request message is kept for a second attempt, unless it is empty.
+    pub keeps_nothing: bool,
 }
 
 /// One way in which calls are retried.
@@ -100,6 +102,10 @@ impl Together {
         if self.is_throttled && self.retries.is_empty() && !self.is_hedged {
             let needs = "[retry] or [hedging]";
             warnings.push(Warning::NoEffect { path: "throttle", needs });
+        }
+        let repeats = self.is_hedged || self.retries.iter().any(Retries::repeats);
+        if self.keeps_nothing && repeats {
+            warnings.push(Warning::NothingToSendAgain);
         }
         let mut once = Vec::new();
         for warning in warnings {

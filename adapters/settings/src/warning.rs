@@ -46,6 +46,8 @@ pub enum Warning {
         /// That name.
         name: Box<str>,
     },
+    /// `growth` without `max_open`.
+    GrowsWithoutEnd,
     /// Codes are retried with which the handler may have run, for every method.
     HandlerMayHaveRun {
         /// Those codes.
@@ -114,6 +116,8 @@ pub enum Warning {
         /// What happens, or what to do about it.
         instead: &'static str,
     },
+    /// Retries or hedges, and no request message is kept for them.
+    NothingToSendAgain,
     /// A breaker that one call can open by itself. Where several targets are known, each gets its
     /// share of the attempts, rounded up.
     OpensItself {
@@ -128,6 +132,11 @@ pub enum Warning {
         max_attempts: u16,
         /// The attempts of the one below; `None` if nobody knows.
         below: Option<u16>,
+    },
+    /// A weight of a target that is not in `channel.targets`.
+    WeightWithoutTarget {
+        /// That target.
+        target: Box<str>,
     },
     /// Calls should wait for a connection, and have no deadline of ours.
     WaitWithoutDeadline {
@@ -154,6 +163,10 @@ impl fmt::Display for Warning {
                 f,
                 "budget.call_caps has a cap under {name:?}, which applies to nothing; write the \
                  full name of a method, \"/package.Service/Method\""
+            ),
+            Self::GrowsWithoutEnd => f.write_str(
+                "breaker.growth without breaker.max_open: open times grow without end; set it to the \
+                 longest that you would leave a target alone",
             ),
             Self::HandlerMayHaveRun { codes } => write!(
                 f,
@@ -216,6 +229,10 @@ impl fmt::Display for Warning {
             Self::NotFollowed { path, instead } => {
                 write!(f, "{path} in a service config is not followed: {instead}")
             }
+            Self::NothingToSendAgain => f.write_str(
+                "retry.replay_limit = 0 keeps no request message but an empty one, so that no other \
+                 is sent a second time; raise it, or take the retries out",
+            ),
             Self::OpensItself { fail_threshold, max_attempts } => write!(
                 f,
                 "breaker.fail_threshold = {fail_threshold} is no more than the attempts that one \
@@ -231,6 +248,11 @@ impl fmt::Display for Warning {
                 f,
                 "something below this client retries too: {max_attempts} × its attempts a call \
                  (3 × 3 = 9); keep one retry loop"
+            ),
+            Self::WeightWithoutTarget { target } => write!(
+                f,
+                "balancing.weights has {target:?}, which is none of channel.targets: unless code \
+                 adds it, no client is built; write the target as it is there, or take the weight out"
             ),
             Self::WaitWithoutDeadline { require_deadline: true } => f.write_str(
                 "wait_for_ready without timeout.default: calls without a deadline of their own \

@@ -70,6 +70,7 @@ fn together(builder: &Builder) -> Together {
         },
         targets: builder.targets,
         is_throttled: builder.throttle.is_some(),
+        keeps_nothing: builder.retry.as_ref().is_some_and(|retry| retry.replay_limit == 0),
     }
 }
 

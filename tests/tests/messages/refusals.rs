@@ -186,6 +186,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "the method it was meant for has no cap",
         ),
         Row::new(
+            "Warning::GrowsWithoutEnd",
+            Warning::GrowsWithoutEnd,
+            "a target that was down for long is back, and its circuit stays open for days",
+        ),
+        Row::new(
             "Warning::HandlerMayHaveRun",
             Warning::HandlerMayHaveRun { codes },
             "its work may be done twice: `internal_retryable` in the \
@@ -249,6 +254,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "other languages follow it: somebody believes that all do",
         ),
         Row::new(
+            "Warning::NothingToSendAgain",
+            Warning::NothingToSendAgain,
+            "retries are configured, and calls end as not replayable",
+        ),
+        Row::new(
             "Warning::OpensItself",
             Warning::OpensItself { fail_threshold: 3, max_attempts: 3 },
             "everybody fails fast after one unlucky request: [breakers](guide/breakers.md)",
@@ -262,6 +272,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "Warning::StackedRetries",
             Warning::StackedRetries { max_attempts: 3, below: None },
             "the same, where nobody knows how many those below are",
+        ),
+        Row::new(
+            "Warning::WeightWithoutTarget",
+            Warning::WeightWithoutTarget { target: "orders-3:50051".into() },
+            "`Kit::build` refuses it, and not the file's reader",
         ),
         Row::new(
             "Warning::WaitWithoutDeadline",

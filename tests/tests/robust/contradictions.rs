@@ -90,6 +90,8 @@ fn code_is_judged_as_a_file_is() {
         (limited(10 * SECOND).method_timeout(ECHO, None).unwrap(), ""),
         (hedged(Duration::ZERO), "hedging.delay = 0"),
         (hedged(SECOND), ""),
+        (guarded().replay_limit(0), "retry.replay_limit = 0"),
+        (guarded().replay_limit(0).retry(RetryPolicy::OFF), ""),
         (hedged(2 * SECOND), "hedging waits 2s at least"),
         (hedged(SECOND).retry(RetryPolicy::DEFAULT), "hedging.max_attempts = 2, and not retry"),
         (hedged(SECOND).retry(RetryPolicy::DEFAULT.with_max_attempts(2).unwrap()), ""),

@@ -135,6 +135,24 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             no_effect("balancing.weights", "balancing.strategy = \"weighted\""),
         ),
         (
+            "[balancing]\nstrategy = \"weighted\"\nweights = { \"A:1\" = 2, \"c:1\" = 1 }\n\
+             [channel]\ntargets = [\"a:1\", \"b:1\"]",
+            "[balancing]\nstrategy = \"weighted\"\nweights = { \"A:1\" = 2 }\n\
+             [channel]\ntargets = [\"a:1\", \"b:1\"]",
+            Warning::WeightWithoutTarget { target: "c:1".into() },
+        ),
+        ("[retry]\nreplay_limit = 0", "[retry]\nreplay_limit = 1", Warning::NothingToSendAgain),
+        (
+            "[retry]\nreplay_limit = 0\nmax_attempts = 1\n[hedging]\ndelay = \"1ms\"",
+            "[retry]\nreplay_limit = 0\nmax_attempts = 1",
+            Warning::NothingToSendAgain,
+        ),
+        (
+            "[breaker]\ngrowth = 1.5",
+            "[breaker]\ngrowth = 1.5\nmax_open = \"5m\"",
+            Warning::GrowsWithoutEnd,
+        ),
+        (
             "[breaker]\nmode = \"time\"\nfail_threshold = 7",
             "[breaker]\nfail_threshold = 7",
             no_effect("breaker.fail_threshold", in_a_row),
