@@ -12,7 +12,14 @@ use crate::renamed;
 /// Reads what `node` says about a block; what it does not mention stays as it is.
 pub(crate) fn read<B: Block>(block: &mut B, node: &Node<'_>, faults: &mut Faults<'_>) {
     let Value::Table(entries) = &node.value else {
-        faults.refuse(node, "must be a table of settings");
+        let rule = match node.value {
+            Value::Words(_) => {
+                let variable = faults.shown(faults.path());
+                format!("is a table of settings: write a variable for each, {variable}__…")
+            }
+            _ => "must be a table of settings".to_owned(),
+        };
+        faults.refuse(node, rule);
         return;
     };
     let before = faults.count();

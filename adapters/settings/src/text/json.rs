@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::is_short_enough;
+use super::{DEEPEST, TOO_DEEP, is_short_enough};
 use crate::fault::Faults;
 use crate::node::{Entry, Node, Value};
 
@@ -44,7 +44,7 @@ impl<'t> Reading<'t, '_, '_> {
         let at = Some(self.place(piece));
         let value = match piece.as_bytes().first() {
             Some(b'{' | b'[') if depth == DEEPEST => {
-                self.faults.refuse_at(at, "is nested too deeply");
+                self.faults.refuse_at(at, TOO_DEEP);
                 Value::Null
             }
             Some(b'{') => self.table(piece, depth.saturating_add(1)),
@@ -136,6 +136,3 @@ impl<'de> Visitor<'de> for Members {
         Ok(Object(members))
     }
 }
-
-/// Deeper than anything in a settings file or a service config.
-const DEEPEST: usize = 32;
