@@ -81,7 +81,7 @@ fn insert<'t>(table: &mut Vec<Entry<'t>>, steps: &[&str], set: Set<'t>, faults: 
     let place = table.iter().position(|entry| entry.name == *step);
     faults.within(step, |faults| match (place.and_then(|at| table.get_mut(at)), rest) {
         (Some(_), []) => {
-            faults.refuse_at(Some(set.at), "is there twice, in upper and in lower case")
+            faults.refuse_at(Some(set.at), "is there twice, in upper and in lower case");
         }
         (Some(entry), _) => match &mut entry.node.value {
             Value::Table(inner) => insert(inner, rest, set, faults),

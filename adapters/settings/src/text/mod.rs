@@ -1,6 +1,8 @@
 //! This file knows where settings come from: texts of two kinds, and the environment.
 
 mod environment;
+#[cfg(any(feature = "json", feature = "toml"))]
+mod format;
 #[cfg(feature = "json")]
 mod json;
 mod misnamed;
