@@ -65,13 +65,15 @@ pub struct Problem {
     pub(crate) value: Option<String>,
     pub(crate) rule: String,
     pub(crate) place: Place,
+    /// The variable as it was set, and what of it is wrong.
+    pub(crate) variable: Option<String>,
 }
 
 /// Where a problem is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Place {
-    /// In the environment; the path says in which variable.
+    /// In the environment; [`Problem`] says in which variable when it is displayed.
     Environment,
     /// In a text.
     Text {
@@ -109,17 +111,13 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Environment
-                if self.path.trim_start_matches('"').starts_with(char::is_uppercase) =>
-            {
-                f.write_str(&self.path)?;
-            }
-            Place::Environment => f.write_str(&variable(&self.path))?,
-            Place::Text { line, column } => {
+        match (self.place, &self.variable) {
+            (_, Some(variable)) => f.write_str(variable)?,
+            (Place::Environment, None) => f.write_str(&variable(&self.path))?,
+            (Place::Text { line, column }, None) => {
                 write!(f, "line {line}, column {column}: {}", self.path)?;
             }
-            Place::Unknown => f.write_str(&self.path)?,
+            (Place::Unknown, None) => f.write_str(&self.path)?,
         }
         match (&self.value, self.path.is_empty()) {
             (Some(value), false) => write!(f, " = {value}: ")?,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Place, Problem, SettingsError, variable};
 use crate::node::{Node, shortened};
+use crate::text::variable_as_set;
 
 /// Collects problems while settings are read.
 #[derive(Debug)]
@@ -17,7 +18,8 @@ pub(crate) struct Faults<'t> {
 /// What is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'t> {
-    Environment,
+    /// The variables, by name and value. A place is the number of one.
+    Environment(&'t [(&'t str, &'t str)]),
     #[cfg_attr(
         not(any(feature = "json", feature = "toml")),
         expect(dead_code, reason = "there is no text without a format")
@@ -50,13 +52,7 @@ impl<'t> Faults<'t> {
     /// Steps into a setting; what it returns leads out again.
     pub(crate) fn enter(&mut self, name: &str) -> usize {
         let outer = self.path.len();
-        let dot = if self.path.is_empty() { "" } else { "." };
-        self.path.push_str(dot);
-        if is_bare(name) {
-            self.path.push_str(name);
-        } else {
-            self.path.push_str(&format!("{:?}", shortened(name)));
-        }
+        push_step(&mut self.path, name);
         outer
     }
 
@@ -95,8 +91,8 @@ impl<'t> Faults<'t> {
             self.more = self.more.saturating_add(1);
             return;
         }
-        let place = Place::Unknown;
-        self.found.push((at, Problem { path: self.path.clone(), value, rule, place }));
+        let (path, place) = (self.path.clone(), Place::Unknown);
+        self.found.push((at, Problem { path, value, rule, place, variable: None }));
     }
 
     /// The setting that is read.
@@ -107,8 +103,16 @@ impl<'t> Faults<'t> {
     /// A setting as it is named in what is read.
     pub(crate) fn shown(&self, path: &str) -> String {
         match self.source {
-            Source::Environment => variable(path),
+            Source::Environment(_) => variable(path),
             _ => path.to_owned(),
+        }
+    }
+
+    /// How a table is written, where that cannot be seen.
+    pub(crate) const fn form_of_tables(&self) -> &'static str {
+        match self.source {
+            Source::Environment(_) => "; a table is written name=value,name=value",
+            _ => "",
         }
     }
 
@@ -134,7 +138,11 @@ impl<'t> Faults<'t> {
     /// What was found, in the order of the text.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|(at, _)| *at);
-        let placed = |(at, problem)| Problem { place: self.source.place(at), ..problem };
+        let placed = |(at, problem): (_, Problem)| Problem {
+            place: self.source.place(at),
+            variable: self.source.variable(at, &problem.path),
+            ..problem
+        };
         self.found.into_iter().map(placed).collect()
     }
 }
@@ -142,7 +150,7 @@ impl<'t> Faults<'t> {
 impl Source<'_> {
     fn place(self, at: Option<usize>) -> Place {
         let before = match (self, at) {
-            (Self::Environment, _) => return Place::Environment,
+            (Self::Environment(_), _) => return Place::Environment,
             (Self::Unknown, _) | (_, None) => return Place::Unknown,
             (Self::Text(text), Some(at)) => text.get(..at).unwrap_or(text),
         };
@@ -150,6 +158,24 @@ impl Source<'_> {
         let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
         let column = before.get(start..).unwrap_or_default().chars().count().saturating_add(1);
         Place::Text { line, column }
+    }
+
+    /// The variable at a place, and what of it is wrong.
+    fn variable(self, at: Option<usize>, path: &str) -> Option<String> {
+        let Self::Environment(variables) = self else { return None };
+        let (name, _) = variables.get(at?)?;
+        Some(variable_as_set(name, path))
+    }
+}
+
+/// One step further into a setting.
+pub(crate) fn push_step(path: &mut String, name: &str) {
+    let dot = if path.is_empty() { "" } else { "." };
+    path.push_str(dot);
+    if is_bare(name) {
+        path.push_str(name);
+    } else {
+        path.push_str(&format!("{:?}", shortened(name)));
     }
 }
 

@@ -1,5 +1,7 @@
 //! This file knows what to warn about in a whole settings file.
 
+use std::collections::HashSet;
+
 use evenkeel_core::Strategy;
 
 use crate::method::check_name;
@@ -22,7 +24,21 @@ impl Settings {
             warnings.push(Warning::WaitWithoutDeadline { require_deadline: true });
         }
         warnings.extend(self.warnings_of_keys());
+        warnings.extend(self.weights_of_strangers());
         warnings
+    }
+
+    /// Code may name targets besides, so that it is no business of whoever builds a client: a weight
+    /// that is a stranger's in the end is refused there.
+    fn weights_of_strangers(&self) -> Vec<Warning> {
+        let targets = self.channel().and_then(Channel::targets);
+        let weighted = self.balancing().filter(|it| it.strategy() == Strategy::Weighted);
+        let (Some(targets), Some(balancing)) = (targets, weighted) else { return Vec::new() };
+        let targets: HashSet<_> = targets.iter().map(ToString::to_string).collect();
+        let strangers = balancing.weights().filter(|(target, _)| !targets.contains(*target));
+        strangers
+            .map(|(target, _)| Warning::WeightWithoutTarget { target: target.into() })
+            .collect()
     }
 
     /// Those of them that only whoever reads the file can give: keys that nothing reads, and a list
@@ -81,13 +97,15 @@ impl Settings {
         let longest = own.fold(default, |longest, time| Some(longest?.max(time?)));
         let retries = self.retry().map(|retry| Retries { policy: retry.policy(), longest });
         let ready = self.wait_for_ready().filter(|ready| waits(ready));
+        let in_place_of = retries.filter(Retries::repeats).map(|it| it.policy.max_attempts());
+        let hedges = self.hedging().map(|hedging| Hedges { in_place_of, ..hedging.into() });
         Together {
             timeout: default,
             longest,
             attempt_timeout: timeout.and_then(Timeout::attempt_timeout),
             waits_without_deadline: ready.is_some_and(|ready| !ready.require_deadline()),
             retries: retries.into_iter().collect(),
-            hedges: self.hedging().map(Hedges::from).into_iter().collect(),
+            hedges: hedges.into_iter().collect(),
             is_hedged: self.hedging().is_some(),
             list: match self.retry().and_then(Retry::idempotent_methods) {
                 None => Listed::Nothing,
@@ -100,6 +118,7 @@ impl Settings {
             },
             targets: self.channel().and_then(Channel::targets).map_or(1, <[_]>::len),
             is_throttled: self.throttle().is_some(),
+            keeps_nothing: self.retry().is_some_and(|retry| retry.replay_limit() == 0),
         }
     }
 }
@@ -117,6 +136,7 @@ impl From<&Hedging> for Hedges {
             delay: if is_measured { measured } else { hedging.delay() },
             is_measured,
             max_attempts: hedging.policy().max_attempts(),
+            in_place_of: None,
         }
     }
 }
@@ -187,4 +207,7 @@ fn warn_of_unread(breaker: &Breaker, warnings: &mut Vec<Warning>) {
     ];
     let unread = keys.into_iter().filter(|(_, unread, _)| *unread);
     warnings.extend(unread.map(|(path, _, needs)| Warning::NoEffect { path, needs }));
+    if breaker.growth != default.growth && breaker.max_open.is_none() {
+        warnings.push(Warning::GrowsWithoutEnd);
+    }
 }

@@ -114,12 +114,28 @@ impl core::error::Error for NotAPattern {}
 ///
 /// Refuses what is not the full name of a method.
 pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
+    check_no_star(name)?;
     let parts = name.strip_prefix('/').and_then(|name| name.split_once('/'));
     let is_name = parts.is_some_and(|(service, method)| {
         !service.is_empty() && !method.is_empty() && !method.contains('/')
     });
     let rule = "must be the full name of a method, \"/package.Service/Method\"";
     if is_name { Ok(()) } else { Err(rule) }
+}
+
+/// # Errors
+///
+/// Refuses a star. Whoever writes one means more than one method, and would have set nothing.
+fn check_no_star(name: &str) -> Result<(), &'static str> {
+    let rule = "must be one full method, \"/package.Service/Method\"; a star has a meaning only in \
+                retry.idempotent_methods";
+    if name.contains('*') { Err(rule) } else { Ok(()) }
+}
+
+/// A name as it is kept, of a method or of anything else that has a cap.
+pub(crate) fn capped_name(name: &str) -> Result<Box<str>, Cow<'static, str>> {
+    check_no_star(name)?;
+    Ok(name.into())
 }
 
 /// A full name as it is kept.

@@ -12,7 +12,14 @@ use crate::renamed;
 /// Reads what `node` says about a block; what it does not mention stays as it is.
 pub(crate) fn read<B: Block>(block: &mut B, node: &Node<'_>, faults: &mut Faults<'_>) {
     let Value::Table(entries) = &node.value else {
-        faults.refuse(node, "must be a table of settings");
+        let rule = match node.value {
+            Value::Words(_) => {
+                let variable = faults.shown(faults.path());
+                format!("is a table of settings: write a variable for each, {variable}__…")
+            }
+            _ => "must be a table of settings".to_owned(),
+        };
+        faults.refuse(node, rule);
         return;
     };
     let before = faults.count();
@@ -111,6 +118,14 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
     if let Some(hint) = renamed::hint(name) {
         return Some(hint);
     }
+    // What a section is about, such as `timeout` in `[timeout]`, is its default.
+    let is_section = faults.path().split_once('.').is_some_and(|(section, key)| section == key);
+    if is_section && known.contains(&"default") {
+        return Some("did you mean default?".to_owned());
+    }
+    if let Some(longer) = longer(name, known) {
+        return Some(format!("did you mean {longer}?"));
+    }
     // The same word in another section is nearer than another word in this one.
     let elsewhere = Settings::paths();
     if let Some(path) = flattened(faults.path(), &elsewhere) {
@@ -126,6 +141,13 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
         return Some(format!("did you mean {nearest}?"));
     }
     Some(format!("there are: {}", known.join(", ")))
+}
+
+/// The one key of this section that is `name` with words before it: `check_interval` of `interval`.
+fn longer(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let is_end = |key: &str| key.strip_suffix(name).is_some_and(|start| start.ends_with('_'));
+    let mut longer = known.iter().copied().filter(|key| !name.is_empty() && is_end(key));
+    longer.next().filter(|_| longer.next().is_none())
 }
 
 /// The setting whose sections and key were run together: `retry_max_attempts`, and in the environment

@@ -1,4 +1,5 @@
-//! This file knows what grpc-client-kit calls settings that have another name here, or none.
+//! This file knows what grpc-client-kit calls settings that have another name here, or none, and
+//! what code and other libraries call some of ours.
 //!
 //! Whoever brings a file from there misspells nothing, and the nearest of our names may be another
 //! setting: its `keepalive_time` is our `keepalive_interval`, and not our `keepalive_timeout`. A
@@ -10,7 +11,7 @@ pub(crate) fn hint(name: &str) -> Option<String> {
     let of = |table: &[(&str, &'static str)]| {
         table.iter().find(|(theirs, _)| *theirs == name).map(|(_, instead)| *instead)
     };
-    if let Some(ours) = of(&SECTIONS).or_else(|| of(&KEYS)) {
+    if let Some(ours) = of(&SECTIONS).or_else(|| of(&KEYS)).or_else(|| of(&ELSEWHERE)) {
         return Some(format!("it is called {ours} here"));
     }
     let family = || FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
@@ -38,6 +39,19 @@ const KEYS: [(&str, &str); 6] = [
     ("max_reconnect_backoff", "channel.max_backoff"),
     ("retryable_codes", "retry.codes"),
     ("target", "channel.targets, always a list,"),
+];
+
+/// Names that are nobody's in a file: of the builders' methods and of other libraries.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("failure_threshold", "breaker.fail_threshold"),
+    ("max_retries", "retry.max_attempts, which counts the first one too,"),
+    ("max_trials", "breaker.half_open_max_calls"),
+    ("open_for", "breaker.recovery_timeout"),
+    ("open_jitter", "breaker.jitter"),
+    ("open_timeout", "breaker.recovery_timeout"),
+    ("retryable_status_codes", "retry.codes"),
+    ("retries", "retry.max_attempts, which counts the first one too,"),
+    ("success_threshold", "breaker.successes_to_close"),
 ];
 
 /// What no file says here, and what happens or what to do in place of it.

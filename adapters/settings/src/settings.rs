@@ -102,9 +102,10 @@ impl Settings {
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Self, SettingsError> {
         let variables: Vec<_> = variables.into_iter().collect();
-        let variables = variables.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-        let mut faults = Faults::new(Source::Environment);
-        let tree = text::environment(variables, &mut faults);
+        let variables: Vec<_> =
+            variables.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
+        let mut faults = Faults::new(Source::Environment(&variables));
+        let tree = text::environment(&variables, &mut faults);
         self.with(Some(tree), faults)
     }
 

@@ -32,7 +32,8 @@ pub struct Together {
     pub retries: Vec<Retries>,
     /// How calls are hedged.
     pub hedges: Vec<Hedges>,
-    /// Whether calls are hedged at all, in place of being retried.
+    /// Whether any hedging is asked for. Who is not on the list of methods that may be executed
+    /// twice is not hedged all the same.
     pub is_hedged: bool,
     /// Which methods may be executed twice.
     pub list: Listed,
@@ -42,6 +43,8 @@ pub struct Together {
     pub targets: usize,
     /// Whether there is a throttle.
     pub is_throttled: bool,
+    /// Whether no request message is kept for a second attempt, unless it is empty.
+    pub keeps_nothing: bool,
 }
 
 /// One way in which calls are retried.
@@ -69,6 +72,8 @@ pub struct Hedges {
     pub is_measured: bool,
     /// Attempts of one call.
     pub max_attempts: u16,
+    /// The attempts that its calls would have if they were retried; `None` where they would not be.
+    pub in_place_of: Option<u16>,
 }
 
 /// What is said of the methods that may be executed twice.
@@ -97,6 +102,10 @@ impl Together {
         if self.is_throttled && self.retries.is_empty() && !self.is_hedged {
             let needs = "[retry] or [hedging]";
             warnings.push(Warning::NoEffect { path: "throttle", needs });
+        }
+        let repeats = self.is_hedged || self.retries.iter().any(Retries::repeats);
+        if self.keeps_nothing && repeats {
+            warnings.push(Warning::NothingToSendAgain);
         }
         let mut once = Vec::new();
         for warning in warnings {
@@ -167,18 +176,30 @@ impl Together {
     fn of_attempt_timeout(&self, policy: &RetryPolicy) -> Option<Warning> {
         let attempt_timeout =
             self.attempt_timeout.filter(|limit| !is_over(*limit, self.longest))?;
-        let is_retried = !self.is_hedged && self.list != Listed::None;
+        // Hedged is only who is on a list.
+        let is_hedged = self.is_hedged && self.list == Listed::Some;
+        let is_retried = !is_hedged && self.list != Listed::None;
         let is_final = is_retried && !policy.codes().contains(Code::DeadlineExceeded);
         is_final.then_some(Warning::AttemptTimeoutIsFinal { attempt_timeout })
     }
 
-    fn of_hedges(&self, hedges: &Hedges) -> Option<Warning> {
-        let Hedges { delay, is_measured, max_attempts } = *hedges;
+    fn of_hedges(&self, hedges: &Hedges) -> Vec<Warning> {
+        let Hedges { delay, is_measured, max_attempts, in_place_of } = *hedges;
+        let mut warnings = Vec::new();
         match self.longest {
-            Some(timeout) if timeout <= delay => Some(Warning::NeverHedges { delay, timeout }),
-            _ if delay.is_zero() && !is_measured => Some(Warning::HedgesAtOnce { max_attempts }),
-            _ => None,
+            Some(timeout) if timeout <= delay => {
+                warnings.push(Warning::NeverHedges { delay, timeout });
+            }
+            _ if delay.is_zero() && !is_measured => {
+                warnings.push(Warning::HedgesAtOnce { max_attempts });
+            }
+            _ => {}
         }
+        let more = in_place_of.filter(|retried| *retried > max_attempts);
+        if let Some(retried) = more.filter(|_| self.list == Listed::Some) {
+            warnings.push(Warning::HedgedLess { hedged: max_attempts, retried });
+        }
+        warnings
     }
 }
 

@@ -46,10 +46,19 @@ pub enum Warning {
         /// That name.
         name: Box<str>,
     },
+    /// `growth` without `max_open`.
+    GrowsWithoutEnd,
     /// Codes are retried with which the handler may have run, for every method.
     HandlerMayHaveRun {
         /// Those codes.
         codes: CodeSet,
+    },
+    /// A method that is hedged has fewer attempts than if it was retried.
+    HedgedLess {
+        /// The attempts of a call that is hedged.
+        hedged: u16,
+        /// Those of one that is retried.
+        retried: u16,
     },
     /// Hedges are sent without waiting for an answer.
     HedgesAtOnce {
@@ -81,6 +90,11 @@ pub enum Warning {
         /// The longest time of a call.
         timeout: Duration,
     },
+    /// Sections about the members of a client, in a file for a client that has them from elsewhere.
+    NeedsKit {
+        /// Such as `channel`.
+        sections: Vec<&'static str>,
+    },
     /// A setting that nothing reads, given the others.
     NoEffect {
         /// Such as `breaker.share`.
@@ -102,6 +116,8 @@ pub enum Warning {
         /// What happens, or what to do about it.
         instead: &'static str,
     },
+    /// Retries or hedges, and no request message is kept for them.
+    NothingToSendAgain,
     /// A breaker that one call can open by itself. Where several targets are known, each gets its
     /// share of the attempts, rounded up.
     OpensItself {
@@ -116,6 +132,11 @@ pub enum Warning {
         max_attempts: u16,
         /// The attempts of the one below; `None` if nobody knows.
         below: Option<u16>,
+    },
+    /// A weight of a target that is not in `channel.targets`.
+    WeightWithoutTarget {
+        /// That target.
+        target: Box<str>,
     },
     /// Calls should wait for a connection, and have no deadline of ours.
     WaitWithoutDeadline {
@@ -143,10 +164,20 @@ impl fmt::Display for Warning {
                 "budget.call_caps has a cap under {name:?}, which applies to nothing; write the \
                  full name of a method, \"/package.Service/Method\""
             ),
+            Self::GrowsWithoutEnd => f.write_str(
+                "breaker.growth without breaker.max_open: open times grow without end; set it to the \
+                 longest that you would leave a target alone",
+            ),
             Self::HandlerMayHaveRun { codes } => write!(
                 f,
                 "retry.codes has {codes:?}, with which the handler may have run, and no list says \
                  which methods may be executed twice; set retry.idempotent_methods"
+            ),
+            Self::HedgedLess { hedged, retried } => write!(
+                f,
+                "a method that may be executed twice is hedged and not retried: its calls have \
+                 hedging.max_attempts = {hedged}, and not retry.max_attempts = {retried}; raise the \
+                 one, or lower the other"
             ),
             Self::HedgesAtOnce { max_attempts } => write!(
                 f,
@@ -168,6 +199,19 @@ impl fmt::Display for Warning {
                 "{path} has \"{name}\", which no method of the table matches; did you mean \
                  \"{meant}\"?"
             ),
+            Self::NeedsKit { sections } => {
+                let (last, rest) = sections.split_last().unwrap_or((&"", &[]));
+                for (number, section) in rest.iter().enumerate() {
+                    let comma = if number == 0 { "" } else { ", " };
+                    write!(f, "{comma}[{section}]")?;
+                }
+                let (and, have) = if rest.is_empty() { ("", "has") } else { (" and ", "have") };
+                write!(
+                    f,
+                    "{and}[{last}] {have} no effect on this client, whose members are not the \
+                     file's: use Kit::builder, whose settings is about members too"
+                )
+            }
             Self::NeverHedges { delay, timeout } => write!(
                 f,
                 "hedging waits {delay:?} at least, and a call has {timeout:?} at most: no attempt is \
@@ -185,6 +229,10 @@ impl fmt::Display for Warning {
             Self::NotFollowed { path, instead } => {
                 write!(f, "{path} in a service config is not followed: {instead}")
             }
+            Self::NothingToSendAgain => f.write_str(
+                "retry.replay_limit = 0 keeps no request message but an empty one, so that no other \
+                 is sent a second time; raise it, or take the retries out",
+            ),
             Self::OpensItself { fail_threshold, max_attempts } => write!(
                 f,
                 "breaker.fail_threshold = {fail_threshold} is no more than the attempts that one \
@@ -200,6 +248,11 @@ impl fmt::Display for Warning {
                 f,
                 "something below this client retries too: {max_attempts} × its attempts a call \
                  (3 × 3 = 9); keep one retry loop"
+            ),
+            Self::WeightWithoutTarget { target } => write!(
+                f,
+                "balancing.weights has {target:?}, which is none of channel.targets: unless code \
+                 adds it, no client is built; write the target as it is there, or take the weight out"
             ),
             Self::WaitWithoutDeadline { require_deadline: true } => f.write_str(
                 "wait_for_ready without timeout.default: calls without a deadline of their own \

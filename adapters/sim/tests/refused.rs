@@ -142,7 +142,7 @@ fn a_model_that_is_none_is_refused_in_words() {
     }
     let deep = file("deep.json", &format!("{}{}", "[".repeat(200), "]".repeat(200)));
     let (_, errors) = evenkeel(&["check", &deep], 2);
-    assert_eq!(errors, format!("evenkeel: {deep}: nested too deeply\n"));
+    assert_eq!(errors, format!("evenkeel: {deep}: line 1, column 33: is nested too deeply\n"));
 }
 
 /// All of them, each in the line where it stands, as a policy's are.

@@ -56,6 +56,8 @@ pub struct Builder {
     pub(crate) targets: usize,
     /// What looks wrong in a settings file, and only there.
     pub(crate) warnings: Vec<Warning>,
+    /// The sections of a settings file that are about members, and that nobody has made use of.
+    pub(crate) unused: Vec<&'static str>,
 }
 
 impl Builder {
@@ -84,6 +86,7 @@ impl Builder {
             hedging_is_configured: false,
             targets: 1,
             warnings: Vec::new(),
+            unused: Vec::new(),
         }
     }
 
@@ -116,7 +119,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Refuses a name of another form, zero, and 2^48 µs (8.9 years) or more.
+    /// Refuses a name of another form, `/package.Service/*` among them, zero, and 2^48 µs (8.9
+    /// years) or more.
     pub fn method_timeout(
         mut self,
         method: &str,
@@ -171,7 +175,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Refuses a name that is not `/package.Service/Method`.
+    /// Refuses a name that is not `/package.Service/Method`, or has a star.
     pub fn method_wait_for_ready(
         mut self,
         method: &str,
@@ -295,12 +299,11 @@ impl Builder {
     }
 }
 
+/// A full name. A star in it would be no method's, and set nothing.
 fn checked_name(method: &str) -> Result<Box<str>, BuildError> {
     let name = method.strip_prefix('/').and_then(|name| name.split_once('/'));
-    match name {
-        Some((service, own)) if !service.is_empty() && !own.is_empty() && !own.contains('/') => {
-            Ok(method.into())
-        }
-        _ => Err(BuildError::Method(method.to_owned())),
-    }
+    let is_full = name.is_some_and(|(service, own)| {
+        !service.is_empty() && !own.is_empty() && !own.contains('/') && !method.contains('*')
+    });
+    if is_full { Ok(method.into()) } else { Err(BuildError::Method(method.to_owned())) }
 }

@@ -37,6 +37,9 @@ fn found(builder: &Builder) -> Vec<Warning> {
         let (path, needs) = ("retry.retry_streaming", "Builder::retry");
         warnings.push(Warning::NoEffect { path, needs });
     }
+    if !builder.unused.is_empty() {
+        warnings.push(Warning::NeedsKit { sections: builder.unused.clone() });
+    }
     if let Some(max_attempts @ 2..) = most_attempts(builder).filter(|_| builder.native_retries) {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }
@@ -59,7 +62,7 @@ fn together(builder: &Builder) -> Together {
         }),
         retries: retries(builder, longest),
         hedges: hedges(builder),
-        is_hedged: builder.hedges.is_some() || builder.hedging_is_configured,
+        is_hedged: builder.hedging_is_configured || policies(builder).next().is_some(),
         list: match builder.listed() {
             None => Listed::Nothing,
             Some(list) if list.is_empty() => Listed::None,
@@ -71,6 +74,7 @@ fn together(builder: &Builder) -> Together {
         },
         targets: builder.targets,
         is_throttled: builder.throttle.is_some(),
+        keeps_nothing: builder.retry.as_ref().is_some_and(|retry| retry.replay_limit == 0),
     }
 }
 
@@ -89,9 +93,15 @@ fn hedges(builder: &Builder) -> Vec<Hedges> {
     if builder.listed().is_none_or(|list| list.is_empty()) {
         return Vec::new();
     }
+    let retry = builder.retry.as_ref();
+    let retry = retry.map(|retry| Retries { policy: retry.policy, longest: None });
+    let in_place_of = retry.filter(Retries::repeats).map(|retry| retry.policy.max_attempts());
+    policies(builder).map(|policy| Hedges { in_place_of, ..shortest(policy) }).collect()
+}
+
+fn policies(builder: &Builder) -> impl Iterator<Item = &HedgePolicy> {
     let hedges = builder.hedges.iter();
-    let policies = hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy]));
-    policies.flatten().map(shortest).collect()
+    hedges.flat_map(|hedges| hedges.per_method.values().chain([&hedges.policy])).flatten()
 }
 
 fn shortest(policy: &HedgePolicy) -> Hedges {
@@ -99,7 +109,7 @@ fn shortest(policy: &HedgePolicy) -> Hedges {
         HedgeDelay::Fixed(delay) => (delay, false),
         HedgeDelay::Quantile { min, until_known, .. } => (min.min(until_known), true),
     };
-    Hedges { delay, is_measured, max_attempts: policy.max_attempts() }
+    Hedges { delay, is_measured, max_attempts: policy.max_attempts(), in_place_of: None }
 }
 
 fn most_attempts(builder: &Builder) -> Option<u16> {

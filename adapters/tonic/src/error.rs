@@ -137,6 +137,11 @@ impl From<Invalid> for BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Method(name) if name.contains('*') => write!(
+                f,
+                "method name {name:?}: must be one full method, \"/package.Service/Method\"; a star \
+                 has a meaning only in an AllowList"
+            ),
             Self::Method(name) => {
                 write!(f, "method name {name:?}: must be \"/package.Service/Method\"")
             }

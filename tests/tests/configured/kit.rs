@@ -1,11 +1,14 @@
 //! A whole client out of a settings file: its members, how they are chosen and reached, and who
 //! asks after their health.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 
-use evenkeel_settings::Settings;
+use evenkeel_settings::{ServiceConfig, Settings};
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Seen};
-use evenkeel_tonic::{BuildError, Kit, KitBuilder, Pool};
+use evenkeel_tonic::health::HealthMode;
+use evenkeel_tonic::{BuildError, Kit, KitBuilder, Pool, PoolBuilder, Resilient};
 use tonic::Code;
 
 use crate::lab::{ECHO, fails};
@@ -162,6 +165,60 @@ fn certificates_that_cannot_be_read_are_refused_by_their_path() {
         "[channel.tls]\ncert_file = {certificate:?}\nkey_file = \"/nowhere/client.key\""
     ));
     assert!(said.starts_with("channel.tls.key_file: \"/nowhere/client.key\""), "{said}");
+}
+
+/// Nothing that a file says is lost by the order in which a kit is described.
+#[test]
+fn what_would_replace_a_file_is_refused() {
+    let settings = settings("[timeout]\ndefault = \"2s\"\n[retry]");
+    let config = ServiceConfig::from_json("{}").unwrap();
+    let calls = Resilient::builder;
+    let kit = || Kit::builder("lab").settings(&settings).unwrap();
+    let over = || Kit::builder("lab").pool(pool()).service_config(&config);
+    for (late, field, replaced) in [
+        (kit().calls(calls()), "calls", "settings"),
+        (kit().pool(pool()), "pool", "settings"),
+        (kit().pool(pool()).calls(calls()), "pool", "settings"),
+        (over().calls(calls()), "calls", "service_config"),
+        (over().pool(pool()), "pool", "service_config"),
+    ] {
+        let said = late.build().unwrap_err().to_string();
+        let rule = format!("{field}: must come before {replaced}, which it would replace");
+        assert_eq!(said, rule);
+    }
+    let right = Kit::builder("lab").calls(calls()).pool(pool()).settings(&settings).unwrap();
+    assert!(right.service_config(&config).build().is_ok());
+}
+
+fn pool() -> PoolBuilder {
+    Pool::builder().insecure().target("c:1").unwrap()
+}
+
+/// Whoever is told of changes is told on, whatever a file says of the checks; and code that follows
+/// the file changes only what it names.
+#[tokio::test(start_paused = true)]
+async fn checks_are_configured_one_after_the_other() {
+    let world = World::answering(only_b);
+    let file = settings("[health]\nmode = \"watch\"\nservice = \"orders\"");
+    let told = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&told);
+    let kit = Kit::builder("lab")
+        .pool(Pool::builder().connector(world.net.dialer()))
+        .health(move |checker| {
+            checker.service("nobody").on_status_change(move |_, _| {
+                counted.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .settings(&file)
+        .unwrap()
+        .health(|checker| checker.mode(HealthMode::Check));
+    let kit = kit.build().unwrap();
+    assert!(kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!(told.load(Ordering::Relaxed), 2);
+    let requests = world.peers[1].requests();
+    let check = requests.iter().find(|seen| seen.path == CHECK).expect("by hand, after the file");
+    assert!(check.messages()[0].ends_with(b"orders"));
+    assert_eq!(asked(&world.peers[1], WATCH), 0);
 }
 
 /// Every section there is, at its defaults.

@@ -4,7 +4,7 @@ use evenkeel_settings::{ServiceConfig, Settings};
 use evenkeel_tests::Listening;
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tonic::core::RetryPolicy;
-use evenkeel_tonic::{Builder, Resilient};
+use evenkeel_tonic::{Builder, Kit, Pool, Resilient};
 
 fn of(file: &str) -> Builder {
     Resilient::builder().settings(&Settings::from_toml(file).unwrap()).unwrap()
@@ -90,4 +90,35 @@ fn the_policies_of_a_service_config_are_judged_too() {
     for word in ["max_backoff", "fail_threshold", "INTERNAL"] {
         assert_eq!(said_of_it.iter().filter(|it| it.contains(word)).count(), 1, "{said_of_it:?}");
     }
+}
+
+/// Over one channel nobody reads what a file says of members; over a pool, whoever was told to.
+#[tokio::test]
+async fn sections_about_members_are_for_a_kit() {
+    let file = "[health]\n[balancing]\n[channel]\ninsecure = true\ntargets = [\"a:1\"]";
+    let settings = Settings::from_toml(file).unwrap();
+    let twice = of(file).settings(&settings).unwrap();
+    let all = "[channel], [balancing] and [health] have no effect on this client";
+    assert!(matches!(&said(twice)[..], [one] if one.contains(all)));
+    let one = said(of("[health]"));
+    assert!(one[0].contains("message=[health] has no effect"), "{one:?}");
+
+    let plain = || Pool::builder().insecure().target("a:1").unwrap();
+    let configured = || Pool::builder().settings(&settings).unwrap();
+    for (pool, unused) in [
+        (plain(), all),
+        (plain().health_checked(), "[channel] and [balancing] have no effect"),
+        (configured(), "[health] has no effect"),
+        (configured().health_checked(), ""),
+    ] {
+        let listening = Listening::begin();
+        _ = of(file).build_pool(pool).unwrap();
+        let said = listening.take_warnings();
+        assert_eq!(said.len(), usize::from(!unused.is_empty()), "{said:?}");
+        assert!(said.iter().all(|said| said.contains(unused)), "{said:?}");
+    }
+    let listening = Listening::begin();
+    let kit = Kit::builder("lab").calls(Resilient::builder()).settings(&settings).unwrap();
+    _ = kit.build().unwrap();
+    assert_eq!(listening.take_warnings(), [""; 0]);
 }

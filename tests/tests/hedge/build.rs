@@ -37,6 +37,21 @@ fn a_method_that_is_named_must_be_on_the_list() {
     assert_eq!(format!("{form:?}"), form.to_string(), "what a `main` that returns it prints");
 }
 
+/// A star would be in the name of no method, and set nothing.
+#[test]
+fn one_method_is_named_without_a_star() {
+    for name in ["/lab.v1.Lab/*", "/lab.v1.Lab/Get*", "/*/Echo", "Get*"] {
+        for refused in [
+            client().method_timeout(name, None).unwrap_err(),
+            client().method_wait_for_ready(name, None).unwrap_err(),
+            client().method_hedge(name, None).unwrap_err(),
+        ] {
+            assert_eq!(refused, BuildError::Method(name.into()));
+            assert!(refused.to_string().contains("a star has a meaning only in"), "{refused}");
+        }
+    }
+}
+
 #[test]
 fn settings_that_make_no_sense_are_refused_by_name() {
     let quantile = |thousandths, min, max| HedgeDelay::Quantile {

@@ -36,6 +36,11 @@ pub(crate) fn built() -> Vec<Row> {
             "write the name with a slash in front, as in a request's path",
         ),
         Row::new(
+            "BuildError::Method",
+            BuildError::Method("/orders.v1.Orders/*".into()),
+            "name each method: only the list of what may be executed twice takes a pattern",
+        ),
+        Row::new(
             "BuildError::Pattern",
             BuildError::Pattern("*Get".into()),
             "only the end of a pattern may be open",
@@ -182,10 +187,20 @@ pub(crate) fn warnings() -> Vec<Row> {
             "the method it was meant for has no cap",
         ),
         Row::new(
+            "Warning::GrowsWithoutEnd",
+            Warning::GrowsWithoutEnd,
+            "a target that was down for long is back, and its circuit stays open for days",
+        ),
+        Row::new(
             "Warning::HandlerMayHaveRun",
             Warning::HandlerMayHaveRun { codes },
             "its work may be done twice: `internal_retryable` in the \
              [lab's table](guide/retries.md)",
+        ),
+        Row::new(
+            "Warning::HedgedLess",
+            Warning::HedgedLess { hedged: 2, retried: 3 },
+            "the two are no sum: [hedging](guide/retries.md#hedging)",
         ),
         Row::new(
             "Warning::HedgesAtOnce",
@@ -212,6 +227,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "what it was meant for is not retried, or has another timeout, and nothing shows it",
         ),
         Row::new(
+            "Warning::NeedsKit",
+            Warning::NeedsKit { sections: vec!["channel", "balancing", "health"] },
+            "nobody is asked whether he is well, and all goes to one address",
+        ),
+        Row::new(
             "Warning::NeverHedges",
             Warning::NeverHedges { delay: 5 * second, timeout: 3 * second },
             "a server that hangs is waited for to the end",
@@ -235,6 +255,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "other languages follow it: somebody believes that all do",
         ),
         Row::new(
+            "Warning::NothingToSendAgain",
+            Warning::NothingToSendAgain,
+            "retries are configured, and calls end as not replayable",
+        ),
+        Row::new(
             "Warning::OpensItself",
             Warning::OpensItself { fail_threshold: 3, max_attempts: 3 },
             "everybody fails fast after one unlucky request: [breakers](guide/breakers.md)",
@@ -248,6 +273,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "Warning::StackedRetries",
             Warning::StackedRetries { max_attempts: 3, below: None },
             "the same, where nobody knows how many those below are",
+        ),
+        Row::new(
+            "Warning::WeightWithoutTarget",
+            Warning::WeightWithoutTarget { target: "orders-3:50051".into() },
+            "`Kit::build` refuses it, and not the file's reader",
         ),
         Row::new(
             "Warning::WaitWithoutDeadline",

@@ -39,7 +39,7 @@ fn a_limit_whose_expiry_is_final_is_said() {
     let said = Listening::begin();
     let limited = || guarded().attempt_timeout(SECOND).unwrap();
     let patient = RetryPolicy::DEFAULT.with_codes(CodeSet::RETRYABLE.with(Known::DeadlineExceeded));
-    let hedge = HedgePolicy::after(SECOND).unwrap();
+    let hedge = HedgePolicy::after(SECOND).unwrap().with_max_attempts(3).unwrap();
     let variables = [
         ("EVENKEEL__TIMEOUT__DEFAULT", "10s"),
         ("EVENKEEL__TIMEOUT__ATTEMPT_TIMEOUT", "1s"),
@@ -53,6 +53,7 @@ fn a_limit_whose_expiry_is_final_is_said() {
         (limited().retry(RetryPolicy::OFF), 0),
         (limited().idempotent(AllowList::empty()), 0),
         (limited().methods(&METHODS).hedge(hedge), 0),
+        (limited().methods(&METHODS).method_hedge(ECHO, None).unwrap(), 1),
         (from_file(), 1),
         (from_file().retry(patient).methods(&METHODS), 0),
     ] {
@@ -89,7 +90,12 @@ fn code_is_judged_as_a_file_is() {
         (limited(10 * SECOND).method_timeout(ECHO, None).unwrap(), ""),
         (hedged(Duration::ZERO), "hedging.delay = 0"),
         (hedged(SECOND), ""),
+        (guarded().replay_limit(0), "retry.replay_limit = 0"),
+        (guarded().replay_limit(0).retry(RetryPolicy::OFF), ""),
         (hedged(2 * SECOND), "hedging waits 2s at least"),
+        (hedged(SECOND).retry(RetryPolicy::DEFAULT), "hedging.max_attempts = 2, and not retry"),
+        (hedged(SECOND).retry(RetryPolicy::DEFAULT.with_max_attempts(2).unwrap()), ""),
+        (hedged(SECOND).retry(RetryPolicy::OFF), ""),
         (waiting(2 * SECOND), "a retry waits 2s at least"),
         (waiting(3 * SECOND), ""),
         (builder().wait_without_deadline(), "may wait for ever"),
@@ -195,6 +201,9 @@ fn a_misspelled_method_is_said_with_the_right_name() {
         (listed("/lab.v1.Lap/*"), "retry.idempotent_methods", "/lab.v1.Lab/*"),
         (listed("/lba.v1.Lab/Echo"), "retry.idempotent_methods", ECHO),
         (listed("/lab.v1.Lab/echo"), "retry.idempotent_methods", ECHO),
+        (listed("Ehco*"), "retry.idempotent_methods", "Echo*"),
+        (listed("echo*"), "retry.idempotent_methods", "Echo*"),
+        (listed("Chagre*"), "retry.idempotent_methods", "Charge*"),
         (builder().method_timeout("/lab.v1.Lab/Ecco", None).unwrap(), "timeout.per_method", ECHO),
         (
             builder().method_wait_for_ready("/lab.v1.Lab/Cahrge", None).unwrap(),

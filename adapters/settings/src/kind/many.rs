@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::fault::Faults;
 use crate::keys::Kind;
-use crate::node::Node;
+use crate::node::{Node, Value};
 
 /// A number or a text, or the word `none`.
 #[derive(Clone, Copy, Debug)]
@@ -123,16 +123,19 @@ impl<K: Kind> Kind for ByName<K> {
     type Value = BTreeMap<Box<str>, K::Value>;
 
     fn read(&self, node: &Node<'_>, faults: &mut Faults<'_>) -> Option<Self::Value> {
+        let form = faults.form_of_tables();
         let Some(entries) = node.as_table() else {
-            faults.refuse(node, format!("must be {}", self.words()));
+            faults.refuse(node, format!("must be {}{form}", self.words()));
             return None;
         };
+        // A variable for each name cannot be: no variable has the name of a method.
+        let form = if matches!(node.value, Value::Table(_)) { form } else { "" };
         let before = faults.count();
         let mut values = BTreeMap::new();
         for entry in entries.iter() {
             faults.within(&entry.name, |faults| {
-                let name =
-                    (self.name)(&entry.name).map_err(|rule| faults.refuse_at(entry.at, rule));
+                let name = (self.name)(&entry.name)
+                    .map_err(|rule| faults.refuse_at(entry.at, format!("{rule}{form}")));
                 let value = self.of.read(&entry.node, faults);
                 if let (Ok(name), Some(value)) = (name, value)
                     && values.insert(name, value).is_some()

@@ -9,8 +9,9 @@ impl MethodPattern {
     /// What was meant, where none of the methods with the full names `known` is matched, and one of
     /// them, or its service, is called nearly so.
     ///
-    /// `None` for a naming convention such as `Get*`: it is made for services that need not have
-    /// such a method. Names that differ in digits alone are versions, and not near.
+    /// A naming convention such as `Get*` is made for services that need not have such a method, so
+    /// only the beginning of one that is written nearly so, with the same first letter, was meant
+    /// (never `Get*` for `Set*`). Names that differ in digits alone are versions, and not near.
     ///
     /// ```
     /// use evenkeel_settings::MethodPattern;
@@ -19,6 +20,8 @@ impl MethodPattern {
     /// let meant = |pattern: &str| pattern.parse::<MethodPattern>().unwrap().meant(known());
     /// assert_eq!(meant("/stock.v1.Stok/*").unwrap().to_string(), "/stock.v1.Stock/*");
     /// assert_eq!(meant("/stock.v1.Stock/Gett").unwrap().to_string(), "/stock.v1.Stock/Get");
+    /// assert_eq!(meant("Gte*").unwrap().to_string(), "Get*");
+    /// assert_eq!(meant("Let*"), None);
     /// assert_eq!(meant("/stock.v2.Stock/*"), None);
     /// assert_eq!(meant("/orders.v1.Orders/Cancel"), None);
     /// ```
@@ -30,7 +33,7 @@ impl MethodPattern {
         let (service, own) = match &self.0 {
             Pattern::Method(name) => split(name)?,
             Pattern::Service(start) => split(start)?,
-            Pattern::Prefix(_) => return None,
+            Pattern::Prefix(start) => return meant_prefix(start, &known),
         };
         if service.len().max(own.len()) > LONGEST {
             return None;
@@ -50,6 +53,39 @@ impl MethodPattern {
             _ => Pattern::Service(format!("/{service}/").into()),
         }))
     }
+}
+
+/// The words that one of `known` begins with and that were meant by `start`.
+fn meant_prefix(start: &str, known: &[&str]) -> Option<MethodPattern> {
+    if start.len() > LONGEST {
+        return None;
+    }
+    let own = known.iter().filter_map(|path| split(path)).map(|(_, own)| own);
+    let near = own.flat_map(beginnings).filter(|words| is_near_prefix(start, words));
+    let meant = near.min_by_key(|words| (distance(start, words), words.len()))?;
+    Some(MethodPattern(Pattern::Prefix(meant.into())))
+}
+
+/// Of `GetOrder`: `Get` and `GetOrder`.
+fn beginnings(own: &str) -> impl Iterator<Item = &str> {
+    let ends = own.char_indices().skip(1).filter(|(_, letter)| letter.is_ascii_uppercase());
+    ends.map(|(end, _)| end).chain([own.len()]).filter_map(|end| own.get(..end))
+}
+
+/// Whether somebody wrote `start` for `words`. Verbs are short: `Set` is no misspelled `Get`, nor is
+/// `Lock` a misspelled `Look`, so that up to four letters one may be missing, there twice or in the
+/// place of its neighbour, and none be another.
+fn is_near_prefix(start: &str, words: &str) -> bool {
+    let first = |text: &str| text.chars().next().map(|letter| letter.to_ascii_lowercase());
+    let letters = |text: &str| {
+        let mut letters: Vec<_> = text.to_ascii_lowercase().into_bytes();
+        letters.sort_unstable();
+        letters
+    };
+    let is_another = start.len() == words.len() && letters(start) != letters(words);
+    first(start) == first(words)
+        && is_near(start, words, OWN)
+        && !(is_another && words.len() <= SHORT)
 }
 
 /// `/package.Service/Method` without its slashes.
@@ -82,6 +118,9 @@ fn distance(name: &str, known: &str) -> usize {
 
 /// Two services of three letters are no more alike than chance has it.
 const OWN: usize = 3;
+
+/// The most letters of a verb whose neighbours are verbs too.
+const SHORT: usize = 4;
 
 /// Packages of one company are much alike.
 const PACKAGE: usize = 5;

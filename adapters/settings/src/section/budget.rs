@@ -7,6 +7,7 @@ use evenkeel_core::{BudgetPolicy, DeadlineBudget, Instant, Invalid};
 
 use crate::keys::{Block, Keys};
 use crate::kind::{ByName, OneOf, Span};
+use crate::method::capped_name;
 
 /// `[budget]`: what a whole request may still spend, and how its calls are trimmed to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -83,7 +84,7 @@ impl Block for Budget {
         );
         keys.key(
             "call_caps",
-            ByName { of: Span::POSITIVE, names: "full method names", name: |name| Ok(name.into()) },
+            ByName { of: Span::POSITIVE, names: "full method names", name: capped_name },
             &mut self.call_caps,
             "The most that a call of some methods is granted. The cap beats the floor, and the \
              floor beats the reserve. Under any other name it applies to nothing.",

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::is_short_enough;
+use super::format::{Format, looks_like};
+use super::{DEEPEST, TOO_DEEP, is_short_enough};
 use crate::fault::Faults;
 use crate::node::{Entry, Node, Value};
 
@@ -21,16 +22,30 @@ pub(crate) fn tree<'t>(text: &'t str, faults: &mut Faults<'_>) -> Option<Node<'t
     }
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let before = faults.count();
-    let mut reading = Reading { text, faults };
     let node = match serde_json::from_str::<&RawValue>(json) {
-        Ok(whole) => reading.node(whole, 0),
+        Ok(whole) => Reading { text, faults }.node(whole, 0),
         Err(error) => {
+            if let Some((at, instead)) = instead(text) {
+                faults.refuse_at(Some(at), format!("is no JSON: {instead}"));
+                return None;
+            }
+            let mut reading = Reading { text, faults };
             let at = reading.text.len().saturating_sub(json.len());
             reading.refuse(json, at, &error);
             return None;
         }
     };
     (faults.count() == before).then_some(node)
+}
+
+/// What the text seems to be in place of JSON, and where it begins.
+fn instead(text: &str) -> Option<(usize, &'static str)> {
+    let (at, format) = looks_like(text)?;
+    match format {
+        Format::Json => None,
+        Format::Toml => Some((at, "it looks like TOML, which is read from a file named .toml")),
+        Format::Yaml => Some((at, "it looks like YAML, which is not read; write TOML or JSON")),
+    }
 }
 
 struct Reading<'t, 'f, 's> {
@@ -44,7 +59,7 @@ impl<'t> Reading<'t, '_, '_> {
         let at = Some(self.place(piece));
         let value = match piece.as_bytes().first() {
             Some(b'{' | b'[') if depth == DEEPEST => {
-                self.faults.refuse_at(at, "is nested too deeply");
+                self.faults.refuse_at(at, TOO_DEEP);
                 Value::Null
             }
             Some(b'{') => self.table(piece, depth.saturating_add(1)),
@@ -136,6 +151,3 @@ impl<'de> Visitor<'de> for Members {
         Ok(Object(members))
     }
 }
-
-/// Deeper than anything in a settings file or a service config.
-const DEEPEST: usize = 32;

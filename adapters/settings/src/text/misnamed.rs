@@ -10,20 +10,20 @@ use crate::fault::Faults;
 
 /// Refuses those of `names` that were meant as settings.
 pub(super) fn refuse<'n>(names: impl Iterator<Item = &'n str>, faults: &mut Faults<'_>) {
-    let mut begun: Vec<_> =
-        names.filter_map(|name| Some((name.to_ascii_uppercase(), rest(name)?))).collect();
+    let named = |(at, name): (usize, &str)| Some((name.to_ascii_uppercase(), rest(name)?, at));
+    let mut begun: Vec<_> = names.enumerate().filter_map(named).collect();
     if begun.is_empty() {
         return;
     }
     begun.sort();
     let paths = Settings::paths();
-    for (name, rest) in begun {
+    for (name, rest, at) in begun {
         let Some(meant) = meant(&rest, &paths) else { continue };
         let right: Vec<_> = meant.iter().map(|path| variable(path)).collect();
         let right = right.join(" or ");
         let name: String = name.chars().take(SHOWN).collect();
         faults.within(&name, |faults| {
-            faults.refuse_at(None, format!("sets nothing; write {right}"));
+            faults.refuse_at(Some(at), format!("sets nothing; write {right}"));
         });
     }
 }

@@ -72,10 +72,11 @@ fn every_mistake_is_told_by_the_name_of_its_variable() {
     assert_eq!(
         lines,
         [
-            "EVENKEEL__ (\"\"): there is no such setting; there are: timeout, budget, \
+            "EVENKEEL__: there is no such setting; there are: timeout, budget, \
              wait_for_ready, retry, breaker, throttle, hedging, health, balancing, channel",
-            "EVENKEEL__BREAKER = \"on\": must be a table of settings",
-            "EVENKEEL__BUDGET__MODE = {…}: must be \"floor\" or \"strict\"",
+            "EVENKEEL__BREAKER = \"on\": is a table of settings: write a variable for each, \
+             EVENKEEL__BREAKER__…",
+            "EVENKEEL__BUDGET__MODE__STRICT (budget.mode) = {…}: must be \"floor\" or \"strict\"",
             "EVENKEEL__RETRYS: there is no such setting; did you mean retry?",
             "EVENKEEL__RETRY__MAX_ATEMPTS: there is no such setting; did you mean max_attempts?",
             "EVENKEEL__RETRY__MAX_ATTEMPTS = \"0\": must be a whole number from 1 to 65535",
@@ -103,8 +104,7 @@ fn a_variable_that_is_an_underscore_short_is_refused_with_its_right_name() {
         ("EVENKEEL_RETRY__NONSENSE", "EVENKEEL__RETRY__NONSENSE"),
     ] {
         let refused = Settings::new().with_environment([(name, "oops")]).unwrap_err();
-        let upper = name.to_ascii_uppercase();
-        assert_eq!(refused.to_string(), format!("{upper}: sets nothing; write {right}"));
+        assert_eq!(refused.to_string(), format!("{name}: sets nothing; write {right}"));
         assert_eq!(refused.problems()[0].place(), Place::Environment);
     }
 }
@@ -126,6 +126,60 @@ fn a_setting_whose_parts_are_run_together_is_told_with_its_right_name() {
     assert!(said.ends_with("did you mean retry.max_attempts?"), "{said}");
 }
 
+/// Whoever looks for what to mend finds what was set, and not what is made of it.
+#[test]
+fn a_variable_is_named_as_it_was_set() {
+    for ((name, value), told) in [
+        (
+            ("EVENKEEL__RETY__MAX_ATTEMPTS", "3"),
+            "EVENKEEL__RETY__MAX_ATTEMPTS (rety): there is no such setting; did you mean retry?",
+        ),
+        (
+            ("evenkeel__Retry__max_attempts", "0"),
+            "evenkeel__Retry__max_attempts = \"0\": must be a whole number from 1 to 65535",
+        ),
+        (
+            ("EVENKEEL__RETRY__CODES", "14, UNAVAILBLE"),
+            "EVENKEEL__RETRY__CODES ([1]) = \"UNAVAILBLE\": must be the name of a gRPC status code, \
+             or its number from 1 to 16; did you mean UNAVAILABLE?",
+        ),
+        (
+            ("EVENKEEL__TIMEOUT__PER_METHOD", "Get=1s"),
+            "EVENKEEL__TIMEOUT__PER_METHOD (Get): must be the full name of a method, \
+             \"/package.Service/Method\"",
+        ),
+        (
+            ("EVENKEEL__TIMEOUT__PER_METHOD", "1s"),
+            "EVENKEEL__TIMEOUT__PER_METHOD = \"1s\": must be a table of full method names to a span \
+             of time such as \"1.5s\" or \"250ms\", longer than zero, or \"none\"; a table is written \
+             name=value,name=value",
+        ),
+        (
+            ("EVENKEEL__TIMEOUT__PER_METHOD__GET", "1s"),
+            "EVENKEEL__TIMEOUT__PER_METHOD__GET: must be the full name of a method, \
+             \"/package.Service/Method\"; a table is written name=value,name=value",
+        ),
+        (
+            ("EVENKEEL__RETRY__a b", "1"),
+            "\"EVENKEEL__RETRY__a b\": there is no such setting; there are: ",
+        ),
+    ] {
+        let said = Settings::new().with_environment([(name, value)]).unwrap_err().to_string();
+        assert!(said.starts_with(told) && !said.contains('\n'), "{said}");
+    }
+    let total = [("EVENKEEL__BUDGET__TOTAL", "1s")];
+    let margin = toml("[budget]\nsafety_margin = \"2s\"");
+    let said = margin.with_environment(total).unwrap_err().to_string();
+    assert!(said.starts_with("EVENKEEL__BUDGET__TOTAL (budget.safety_margin) = "), "{said}");
+}
+
+#[test]
+fn a_variable_of_many_levels_is_refused() {
+    let deep = format!("EVENKEEL__RETRY{}", "__A".repeat(100_000));
+    let said = Settings::new().with_environment([(deep, "1")]).unwrap_err().to_string();
+    assert!(said.ends_with("…: is nested too deeply") && said.len() < 150, "{said}");
+}
+
 /// A value of white space, or of none, can be seen.
 #[test]
 fn a_value_is_quoted() {
@@ -141,8 +195,8 @@ fn a_value_is_quoted() {
 fn a_name_that_nobody_wrote_is_told_shortly() {
     let long = format!("EVENKEEL_RETRY__{}", "Y".repeat(1 << 20));
     let said = Settings::new().with_environment([(long, "oops")]).unwrap_err().to_string();
-    assert!(said.starts_with("EVENKEEL_RETRY__YYY") && said.len() < 120, "{said}");
-    assert!(said.ends_with("Y: sets nothing; write EVENKEEL__RETRY"), "{said}");
+    assert!(said.starts_with("EVENKEEL_RETRY__YYY") && said.len() < 160, "{said}");
+    assert!(said.ends_with("Y…: sets nothing; write EVENKEEL__RETRY"), "{said}");
 }
 
 #[test]
@@ -168,7 +222,7 @@ fn variables_that_contradict_each_other_are_refused() {
     let twice =
         [("EVENKEEL__RETRY__COMMIT", "on_headers"), ("evenkeel__retry__commit", "on_headers")];
     let said = Settings::new().with_environment(twice).unwrap_err().to_string();
-    assert_eq!(said, "EVENKEEL__RETRY__COMMIT: is there twice, in upper and in lower case");
+    assert_eq!(said, "evenkeel__retry__commit: is there twice, in upper and in lower case");
     let beside = [("EVENKEEL__RETRY__CODES", "14"), ("EVENKEEL__RETRY__CODES__X", "14")];
     let said = Settings::new().with_environment(beside).unwrap_err().to_string();
     let reversed = Settings::new().with_environment(beside.into_iter().rev()).unwrap_err();

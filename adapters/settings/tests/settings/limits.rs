@@ -15,13 +15,25 @@ fn a_huge_file_is_refused_by_its_size() {
 #[test]
 fn endless_nesting_is_refused() {
     let deep = 10_000;
-    let lists = format!("a = {}{}", "[".repeat(deep), "]".repeat(deep));
-    assert_eq!(
-        refused(&lists),
-        "line 1, column 85: cannot recurse further; max recursion depth met"
-    );
-    assert!(!refused(&format!("a = {}1{}", "{ a = ".repeat(deep), "}".repeat(deep))).is_empty());
-    assert!(!refused(&format!("[{}b]", "a.".repeat(deep))).is_empty());
+    let told = |text: &str| {
+        let said = refused(text);
+        assert!(said.ends_with("is nested too deeply") && !said.contains('\n'), "{said}");
+        said.split(": ").next().unwrap_or_default().to_owned()
+    };
+    for (levels, column) in [(deep, 85), (81, 85), (32, 36), (33, 36)] {
+        let lists = format!("a = {}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(told(&lists), format!("line 1, column {column}"), "{levels}");
+    }
+    for levels in [33, 79, 90, deep] {
+        let tables = format!("x = {}1{}", "{ a = ".repeat(levels), "}".repeat(levels));
+        assert!(told(&tables).starts_with("line 1, column "), "{levels}");
+        let dotted = format!("[retry]\n[{}b]\nc = 1", "a.".repeat(levels));
+        assert!(told(&dotted).starts_with("line 2, column "), "{levels}");
+        let key = format!("[retry]\n{}b = 1", "a.".repeat(levels));
+        assert!(told(&key).starts_with("line 2, column "), "{levels}");
+    }
+    let allowed = refused(&format!("a = {}{}", "[".repeat(31), "]".repeat(31)));
+    assert!(allowed.contains("a: there is no such setting"), "{allowed}");
     for json in [
         format!("{}1{}", "{\"a\":".repeat(deep), "}".repeat(deep)),
         format!("{{\"retry\":{}{}}}", "[".repeat(deep), "]".repeat(deep)),

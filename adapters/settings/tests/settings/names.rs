@@ -100,3 +100,32 @@ fn a_pattern_matches_whole_names_and_beginnings_of_them() {
         }
     }
 }
+
+/// The beginnings of a table's methods, by their words.
+#[test]
+fn a_misspelled_beginning_is_told_from_another_verb() {
+    let known = || ["/a.B/GetOrder", "/a.B/ListOrders", "/a.B/CancelOrder", "/a.B/Put"];
+    let meant = |pattern: &str| pattern.parse::<MethodPattern>().unwrap().meant(known());
+    for (pattern, right) in [
+        ("Gte*", "Get*"),
+        ("get*", "Get*"),
+        ("Gett*", "Get*"),
+        ("Lsit*", "List*"),
+        ("Lst*", "List*"),
+        ("GetOrdre*", "GetOrder*"),
+        ("Cancle*", "Cancel*"),
+        ("Cancal*", "Cancel*"),
+        ("Putt*", "Put*"),
+    ] {
+        assert_eq!(meant(pattern).map(|it| it.to_string()).as_deref(), Some(right), "{pattern}");
+    }
+    let long = format!("G{}*", "e".repeat(1 << 20));
+    for pattern in [
+        "Get*", "Ge*", "G*", "Set*", "Let*", "Got*", "Last*", "Pet*", "Lock*", "Delete*", "X*",
+        &long,
+    ] {
+        assert_eq!(meant(pattern), None, "{pattern}");
+    }
+    let nobody: [&str; 0] = [];
+    assert_eq!("Gte*".parse::<MethodPattern>().unwrap().meant(nobody), None);
+}

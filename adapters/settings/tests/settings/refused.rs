@@ -69,6 +69,55 @@ fn a_text_that_is_no_json_is_told_with_its_place() {
     assert!(half.starts_with("line 1, column 3"), "{half}");
 }
 
+/// A file with the wrong ending, or in a format that is not read.
+#[test]
+fn a_text_of_another_format_is_told_as_that() {
+    let json = |text: &str| Settings::from_json(text).unwrap_err().to_string();
+    let toml = "it looks like TOML, which is read from a file named .toml";
+    for text in ["[retry]\nmax_attempts = 3", "[channel.tls]\n", "retry.max_attempts = 3", "[[a]]"]
+    {
+        assert_eq!(json(text), format!("line 1, column 1: is no JSON: {toml}"));
+    }
+    assert_eq!(
+        json("\u{feff}# ours\n\n  [retry]\n"),
+        format!("line 3, column 3: is no JSON: {toml}")
+    );
+    let yaml = "it looks like YAML, which is not read; write ";
+    for text in ["retry:\n  max_attempts: 3", "---\nretry: {}", "retry: { max_attempts: 3 }"] {
+        assert_eq!(json(text), format!("line 1, column 1: is no JSON: {yaml}TOML or JSON"));
+        assert_eq!(refused(text), format!("line 1, column 1: is no TOML: {yaml}key = value"));
+    }
+    for text in ["{\"retry\": {}}", "\n {\n}"] {
+        let said = refused(text);
+        let rest = ": is no TOML: it looks like JSON, which is read from a file named .json";
+        assert!(said.ends_with(rest) && !said.contains('\n'), "{said}");
+    }
+    // What is of the right format is told by its own mistake.
+    for text in ["{\"retry\": {}", "[1, 2", "[\"a\", ]", "", "retry", "\"a\": 1"] {
+        assert!(!json(text).contains("looks like"), "{text}");
+    }
+    for text in ["[retry\n", "a = \n", "retry", "a b: c", "http://a"] {
+        assert!(!refused(text).contains("looks like"), "{text}");
+    }
+}
+
+/// It would apply to nothing: only the list of what may be executed twice has patterns.
+#[test]
+fn a_star_where_one_method_is_named_is_refused() {
+    let rule = "must be one full method, \"/package.Service/Method\"; a star has a meaning only in \
+                retry.idempotent_methods";
+    for (table, value) in [
+        ("timeout.per_method", "\"1s\""),
+        ("wait_for_ready.per_method", "true"),
+        ("budget.call_caps", "\"1s\""),
+    ] {
+        for name in ["/shop.v1.Shop/*", "/shop.v1.Shop/Get*", "Get*", "*"] {
+            let said = refused(&format!("[{table}]\n{name:?} = {value}"));
+            assert_eq!(said, format!("line 2, column 1: {table}.{name:?}: {rule}"));
+        }
+    }
+}
+
 #[test]
 fn b11_each_refusal_names_another_field() {
     let cases = [

@@ -89,6 +89,43 @@ fn an_old_key_in_a_new_section_is_answered_too() {
     assert!(keepalive.ends_with("did you mean keepalive_timeout?"), "{keepalive}");
 }
 
+/// Whoever comes from the code, or from another library, is met as well.
+#[test]
+fn the_names_of_code_are_answered_too() {
+    for (path, ours) in [
+        ("breaker.open_for", "breaker.recovery_timeout"),
+        ("breaker.success_threshold", "breaker.successes_to_close"),
+        ("breaker.failure-threshold", "breaker.fail_threshold"),
+        ("breaker.max_trials", "breaker.half_open_max_calls"),
+        ("retry.max_retries", "retry.max_attempts, which counts the first one too,"),
+    ] {
+        let (section, key) = path.split_once('.').unwrap();
+        let said = refused(&format!("[{section}]\n{key} = 1"));
+        let hint = format!("{path}: there is no such setting; it is called {ours} here");
+        assert!(said.ends_with(&hint), "{said}");
+    }
+}
+
+/// A key of the same section before one of another; two of them are no answer.
+#[test]
+fn a_key_without_its_first_word_is_one_of_its_section() {
+    for (path, hint) in [
+        ("health.interval", "check_interval"),
+        ("retry.limit", "replay_limit"),
+        ("breaker.threshold", "fail_threshold"),
+        ("timeout.method", "per_method"),
+        ("health.quarantine", "balancing.quarantine"),
+    ] {
+        let (section, key) = path.split_once('.').unwrap();
+        let said = refused(&format!("[{section}]\n{key} = 1"));
+        assert!(said.ends_with(&format!("; did you mean {hint}?")), "{said}");
+    }
+    let two = refused("[retry]\nbackoff = \"1s\"");
+    assert!(!two.contains("did you mean initial_backoff"), "{two}");
+    let span = refused("[timeout]\ntimeout = \"1s\"");
+    assert!(span.ends_with("did you mean default?"), "{span}");
+}
+
 #[test]
 fn a_whole_old_section_is_answered_at_once() {
     let text = "[connectivity]\nkeepalive_time = 30\nkeepalive_timeout = 10\noptions = {}\n\

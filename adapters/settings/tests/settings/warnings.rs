@@ -98,6 +98,17 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::HedgesAtOnce { max_attempts: 3 },
         ),
         (
+            "[retry]\nidempotent_methods = [\"Get*\"]\n[hedging]\ndelay = \"1ms\"",
+            "[retry]\nidempotent_methods = [\"Get*\"]\nmax_attempts = 2\n[hedging]\ndelay = \"1ms\"",
+            Warning::HedgedLess { hedged: 2, retried: 3 },
+        ),
+        (
+            "[retry]\nidempotent_methods = [\"Get*\"]\nmax_attempts = 4\n\
+             [hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
+            "[retry]\nmax_attempts = 4\n[hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
+            Warning::HedgedLess { hedged: 3, retried: 4 },
+        ),
+        (
             "[hedging]\ndelay = \"1ms\"\nquantile = 0.9",
             "[hedging]\nquantile = 0.9\nmin_delay = \"2ms\"",
             no_effect("hedging.delay", "hedging.quantile = \"none\""),
@@ -122,6 +133,24 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             "[balancing.weights]\n\"a:1\" = 2",
             "[balancing]\nstrategy = \"weighted\"\nweights = { \"a:1\" = 2 }",
             no_effect("balancing.weights", "balancing.strategy = \"weighted\""),
+        ),
+        (
+            "[balancing]\nstrategy = \"weighted\"\nweights = { \"A:1\" = 2, \"c:1\" = 1 }\n\
+             [channel]\ntargets = [\"a:1\", \"b:1\"]",
+            "[balancing]\nstrategy = \"weighted\"\nweights = { \"A:1\" = 2 }\n\
+             [channel]\ntargets = [\"a:1\", \"b:1\"]",
+            Warning::WeightWithoutTarget { target: "c:1".into() },
+        ),
+        ("[retry]\nreplay_limit = 0", "[retry]\nreplay_limit = 1", Warning::NothingToSendAgain),
+        (
+            "[retry]\nreplay_limit = 0\nmax_attempts = 1\n[hedging]\ndelay = \"1ms\"",
+            "[retry]\nreplay_limit = 0\nmax_attempts = 1",
+            Warning::NothingToSendAgain,
+        ),
+        (
+            "[breaker]\ngrowth = 1.5",
+            "[breaker]\ngrowth = 1.5\nmax_open = \"5m\"",
+            Warning::GrowsWithoutEnd,
         ),
         (
             "[breaker]\nmode = \"time\"\nfail_threshold = 7",
@@ -201,16 +230,21 @@ fn the_limit_of_an_attempt_is_final_only_where_a_retry_was_meant() {
     let of = |rest: &str| toml(&format!("[timeout]\nattempt_timeout = \"1s\"\n{rest}")).warnings();
     for rest in [
         "[retry]\nmax_attempts = 1",
-        "[retry]\n[hedging]\ndelay = \"1ms\"",
+        "[retry]\nidempotent_methods = [\"Get*\"]\n[hedging]\ndelay = \"1ms\"\nmax_attempts = 3",
         "[hedging]\ndelay = \"1ms\"",
         "[breaker]",
     ] {
         assert_eq!(of(rest), [], "{rest}");
     }
     assert_eq!(of("[retry]\nidempotent_methods = []"), [Warning::ListedNone]);
-    let rest = "[retry]\nidempotent_methods = [\"Get*\"]";
     let attempt_timeout = Duration::from_secs(1);
-    assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }]);
+    for rest in [
+        "[retry]\nidempotent_methods = [\"Get*\"]",
+        // Nobody is on a list, and so nobody is hedged.
+        "[retry]\n[hedging]\ndelay = \"1ms\"",
+    ] {
+        assert_eq!(of(rest), [Warning::AttemptTimeoutIsFinal { attempt_timeout }], "{rest}");
+    }
 }
 
 /// Even the luckiest draw of each jitter reaches the end of the longest call there is; a microsecond

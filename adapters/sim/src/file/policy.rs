@@ -118,9 +118,10 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
 
 fn from_json(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     let whole: Result<serde_json::Value, _> = serde_json::from_str(text);
-    let whole = whole.map_err(|error| match error.to_string() {
-        why if why.starts_with("recursion limit") => vec!["nested too deeply".into()],
-        why => vec![why],
+    // The settings' own reader says the same with the place, and in words for people.
+    let whole = whole.map_err(|error| match Settings::from_json(text) {
+        Err(told) => lines(&told),
+        Ok(_) => vec![error.to_string()],
     })?;
     let is_service_config = ["methodConfig", "retryThrottling", "loadBalancingConfig"]
         .iter()

@@ -50,6 +50,13 @@ impl Builder {
         S: Clone + Send + 'static,
     {
         self.targets = pool.targets.len();
+        if pool.configured {
+            self = self.without_warning_of(&["channel", "balancing"]);
+        }
+        if pool.checked {
+            // By whoever was told to, in code.
+            self = self.without_warning_of(&["health"]);
+        }
         let settings = self.checked(true)?;
         let counts = Subchannel::of(&settings);
         let pool = pool.build(&settings, counts)?;

@@ -14,6 +14,10 @@ impl Builder {
     /// reserves; the rest is [`OpenBudgetLayer::configured`](crate::OpenBudgetLayer::configured)'s),
     /// `[wait_for_ready]`, `[retry]`, `[hedging]`, `[breaker]` and `[throttle]`.
     ///
+    /// Its sections about members, `[channel]`, `[balancing]` and `[health]`, are for a kit
+    /// ([`KitBuilder::settings`](crate::KitBuilder::settings)); over one channel they do nothing,
+    /// which is warned about.
+    ///
     /// A section the file does not have leaves the builder as it is; a section it has replaces what
     /// was said before. What is said afterwards wins.
     ///
@@ -52,7 +56,23 @@ impl Builder {
         if let Some(throttle) = settings.throttle() {
             self = self.throttle(throttle.policy());
         }
+        let of_members = [
+            ("channel", settings.channel().is_some()),
+            ("balancing", settings.balancing().is_some()),
+            ("health", settings.health().is_some()),
+        ];
+        for (section, _) in of_members.into_iter().filter(|(_, is_there)| *is_there) {
+            if !self.unused.contains(&section) {
+                self.unused.push(section);
+            }
+        }
         Ok(self.warned(settings.warnings_of_keys()))
+    }
+
+    /// Somebody else makes use of these sections.
+    pub(crate) fn without_warning_of(mut self, sections: &[&str]) -> Self {
+        self.unused.retain(|section| !sections.contains(section));
+        self
     }
 
     /// What a gRPC service config says about calls: the timeout, wait-for-ready and `retryPolicy` or

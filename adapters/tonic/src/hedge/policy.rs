@@ -15,6 +15,9 @@ use evenkeel_tokio::core::{
 /// `RESOURCE_EXHAUSTED` are followed by the next attempt at once, and any other failure ends the
 /// call. So 5 % more is sent, and what the slowest calls wait for is the faster of two servers.
 ///
+/// A listed method is hedged and not retried: its attempts are `hedging.max_attempts`, those of
+/// this policy, whatever [`Builder::retry`](crate::Builder::retry) says.
+///
 /// ```
 /// use core::time::Duration;
 /// use evenkeel_tonic::{HedgePolicy, core::CodeSet};

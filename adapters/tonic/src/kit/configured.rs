@@ -17,6 +17,9 @@ impl KitBuilder {
     /// Everything a settings file says: of calls as [`Builder::settings`](crate::Builder::settings),
     /// of members as [`PoolBuilder::settings`], and the section `[health]`, which turns checks on.
     ///
+    /// It adds to [`pool`](Self::pool) and [`calls`](Self::calls), and so comes after them. Of
+    /// [`health`](Self::health) before it, `[health]` replaces the policy, the mode and the service.
+    ///
     /// ```
     /// use evenkeel_tonic::{Kit, evenkeel_settings::Settings};
     ///
@@ -31,8 +34,9 @@ impl KitBuilder {
     ///
     /// As [`PoolBuilder::settings`].
     pub fn settings(mut self, settings: &file::Settings) -> Result<Self, BuildError> {
-        self.calls = self.calls.settings(settings)?;
+        self.calls = self.calls.settings(settings)?.without_warning_of(&SECTIONS);
         self.pool = self.pool.settings(settings)?;
+        self.configured = Some("settings");
         let Some(health) = settings.health().cloned() else { return Ok(self) };
         Ok(self.health(move |checker| {
             let mode = match health.mode() {
@@ -55,7 +59,8 @@ impl KitBuilder {
     /// other, and that is warned about.
     ///
     /// What was said before of balancing, and of the service asked about, is replaced; who is a
-    /// member, and what may be executed twice, is not the config's business.
+    /// member, and what may be executed twice, is not the config's business. It comes after
+    /// [`pool`](Self::pool) and [`calls`](Self::calls), to which it adds.
     ///
     /// ```
     /// use evenkeel_tonic::{BuildError, Kit, Pool, evenkeel_settings::ServiceConfig};
@@ -75,13 +80,11 @@ impl KitBuilder {
             Some(_) => self.pool.strategy(Strategy::RoundRobin),
             None => self.pool,
         };
+        self.configured = Some("service_config");
         let Some(service) = config.health_service().map(str::to_owned) else { return self };
-        let configured = self.health.take();
+        let watches = self.health.is_none();
         self.health(move |checker| {
-            let checker = match configured {
-                Some(configure) => configure(checker),
-                None => checker.mode(HealthMode::Watch),
-            };
+            let checker = if watches { checker.mode(HealthMode::Watch) } else { checker };
             checker.service(service)
         })
     }
@@ -96,6 +99,7 @@ impl PoolBuilder {
     /// Names a certificate or key that cannot be read. What else a settings file may say is
     /// accepted here, but for what is known only now, such as how long a socket's path may be.
     pub fn settings(mut self, settings: &file::Settings) -> Result<Self, BuildError> {
+        self.configured = true;
         if let Some(channel) = settings.channel() {
             self = self.targets(channel.targets().into_iter().flatten().cloned())?;
             self = self.options(options(channel)?);
@@ -118,6 +122,9 @@ impl PoolBuilder {
         Ok(self)
     }
 }
+
+/// What a kit makes use of and one channel does not.
+const SECTIONS: [&str; 3] = ["channel", "balancing", "health"];
 
 fn options(block: &file::Channel) -> Result<ChannelOptions, Invalid> {
     let dial = DialPolicy::new(block.initial_backoff(), block.max_backoff())?

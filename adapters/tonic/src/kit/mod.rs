@@ -59,7 +59,7 @@ impl Kit {
     /// A kit for the upstream with this name, which is in errors, logs and metrics.
     pub fn builder(name: impl Into<String>) -> KitBuilder {
         let (pool, calls) = (Pool::builder(), Resilient::builder());
-        KitBuilder { name: name.into(), pool, calls, health: None }
+        KitBuilder { name: name.into(), pool, calls, health: None, configured: None, late: None }
     }
 
     /// What a generated client is made of: `OrdersClient::new(kit.channel())`. As cheap as a clone
@@ -147,30 +147,55 @@ pub struct KitBuilder {
     pool: PoolBuilder,
     calls: Builder,
     health: Option<Box<dyn FnOnce(HealthCheckerBuilder) -> HealthCheckerBuilder + Send>>,
+    /// What has written into `pool` and `calls`: `settings` or `service_config`.
+    configured: Option<&'static str>,
+    /// What was given after that, and would have replaced it.
+    late: Option<Late>,
+}
+
+/// A description that came too late, and what it would have replaced.
+struct Late {
+    field: &'static str,
+    configured: &'static str,
 }
 
 impl KitBuilder {
-    /// Who its members are, and how they are reached and chosen.
+    /// Who its members are, and how they are reached and chosen. Comes before
+    /// [`settings`](Self::settings) and [`service_config`](Self::service_config), which add to it;
+    /// [`build`](Self::build) refuses it behind them.
     pub fn pool(mut self, pool: PoolBuilder) -> Self {
         self.pool = pool;
-        self
+        self.replaced("pool")
     }
 
     /// The policies of its calls. What they say of a target or of one channel's connectivity is
-    /// of no effect: the kit's name and its members stand for these.
+    /// of no effect: the kit's name and its members stand for these. Comes before
+    /// [`settings`](Self::settings) and [`service_config`](Self::service_config), as
+    /// [`pool`](Self::pool) does.
     pub fn calls(mut self, calls: Builder) -> Self {
         self.calls = calls;
-        self
+        self.replaced("calls")
     }
 
     /// Checks the health of the members, on channels of their own that are made like the pool's:
-    /// a member is used only after it was found healthy. `configure` gets a checker with the
-    /// defaults.
+    /// a member is used only after it was found healthy. `configure` gets a checker as it was
+    /// configured before: here, by [`settings`](Self::settings) or by
+    /// [`service_config`](Self::service_config); at first one with the defaults.
     pub fn health(
         mut self,
         configure: impl FnOnce(HealthCheckerBuilder) -> HealthCheckerBuilder + Send + 'static,
     ) -> Self {
-        self.health = Some(Box::new(configure));
+        self.health = Some(match self.health.take() {
+            Some(before) => Box::new(|checker| configure(before(checker))),
+            None => Box::new(configure),
+        });
+        self
+    }
+
+    /// Notes that `field` was given, and what was configured before it is gone.
+    fn replaced(mut self, field: &'static str) -> Self {
+        let late = self.configured.map(|configured| Late { field, configured });
+        self.late = self.late.or(late);
         self
     }
 
@@ -179,9 +204,14 @@ impl KitBuilder {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names what cannot be right.
+    /// [`BuildError`] names what cannot be right, and what was given in an order in which it would
+    /// have replaced a file.
     pub fn build(self) -> Result<Kit, BuildError> {
-        let Self { name, pool, calls, health } = self;
+        let Self { name, pool, calls, health, configured: _, late } = self;
+        if let Some(Late { field, configured }) = late {
+            let rule = format!("must come before {configured}, which it would replace");
+            return Err(BuildError::Refused { field, rule: rule.into() });
+        }
         let Some(configure) = health else {
             let (service, pool) = calls.target(name).build_over(pool)?;
             return Ok(Kit { service, pool, checker: None });

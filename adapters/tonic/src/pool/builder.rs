@@ -44,7 +44,9 @@ pub struct PoolBuilder<S = Channel> {
     strategy: Strategy,
     weights: Weights,
     outliers: OutlierPolicy,
-    checked: bool,
+    pub(crate) checked: bool,
+    /// Whether a settings file said what it says of members.
+    pub(crate) configured: bool,
     resolver: Arc<dyn Resolve>,
     origin: Origin<S>,
 }
@@ -170,6 +172,7 @@ impl<S> PoolBuilder<S> {
             weights: Weights::default(),
             outliers: OutlierPolicy::DEFAULT,
             checked: false,
+            configured: false,
             resolver: Arc::new(SystemResolver),
             origin,
         }
@@ -223,8 +226,9 @@ impl<S> PoolBuilder<S> {
         self.check()?;
         let methods = settings.methods.methods().len();
         let room = settings.breaker.as_ref().map_or(0, |(_, table)| table.max());
-        let Self { targets, discovery, strategy, weights, outliers, checked, resolver, origin } =
-            self;
+        let Self {
+            targets, discovery, strategy, weights, outliers, checked, resolver, origin, ..
+        } = self;
         let mut directory = origin.directory(&targets)?;
         directory.upstream = Arc::clone(&settings.target);
         directory.resolver = resolver;
