@@ -30,6 +30,19 @@ impl Preset {
     pub const fn policy(&self) -> Policy {
         checked!(self.spec.policy())
     }
+
+    /// The settings file of a client, with what it is as a comment.
+    ///
+    /// Ours has a list of the methods that may be executed twice, to be replaced by the reader's own:
+    /// it tries again what may have been executed. What other libraries do, they do with all methods.
+    pub fn to_toml(&self) -> String {
+        let text = self.spec.to_toml();
+        let text = match self.name {
+            "steady" => text.replacen(RETRY, &format!("{RETRY}{LISTED}"), 1),
+            _ => text,
+        };
+        format!("# {}\n{text}", self.about)
+    }
 }
 
 /// All presets, ours first.
@@ -57,6 +70,9 @@ pub static PRESETS: [Preset; 14] = [
     preset("resilience4j", "resilience4j: always 0.5 s, a breaker at half of 100 calls.", R4J),
     preset("breaker-only", "No retry, and steady's breaker.", BREAKER_ONLY),
 ];
+
+const RETRY: &str = "\n[retry]\n";
+const LISTED: &str = "idempotent_methods = [\"Get*\"] # yours: those that may be executed twice\n";
 
 /// The preset with this name.
 pub fn named(name: &str) -> Option<Preset> {

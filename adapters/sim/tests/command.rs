@@ -163,7 +163,7 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     };
     let text = check("steady");
     assert!(text.contains("until its retries are throttled or its breaker opens)\n"), "{text}");
-    assert!(text.contains("  warning: ") && text.contains("10000 clients:"), "{text}");
+    assert!(text.contains("  no warnings\n") && text.contains("10000 clients:"), "{text}");
     assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
     assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
     let careful = "[timeout]\n[retry]\nidempotent_methods = [\"Get*\"]\n[throttle]\n";
@@ -184,6 +184,22 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
         let line = text.lines().find(|row| row.contains(line)).unwrap();
         assert!(line.ends_with("  amp.mean") || line.ends_with("  breaker.seconds"), "{line}");
     }
+}
+
+/// As the guide tells to: written down, and checked where a warning is a failure.
+#[test]
+fn our_own_preset_is_warned_of_nowhere() {
+    let scenario = file("ours-scenario.toml", SMALL);
+    let (text, _) = evenkeel(&["presets", "steady"], 0);
+    assert!(text.contains("\nidempotent_methods = [\"Get*\"] # yours: "), "{text}");
+    for policy in ["steady", &file("ours.toml", &text)] {
+        let more = ["--deny-warnings", "--scenario", &scenario, "--seeds", "1"];
+        let (text, _) = evenkeel(&[&["check", policy][..], &more[..]].concat(), 0);
+        assert!(text.contains(": calls are to a method like Get*, which may be repeated\n"), "{text}");
+    }
+    // Another library's tries again whatever it was.
+    let (text, _) = evenkeel(&["presets", "naive"], 0);
+    assert!(!text.contains("idempotent_methods"), "{text}");
 }
 
 /// Without a timeout a stall of half an hour is no failure: each call was answered, in the end.

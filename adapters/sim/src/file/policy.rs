@@ -69,8 +69,7 @@ impl Named {
 /// A text that says which presets there are, or what is wrong with the file.
 pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if let Some(preset) = named(name) {
-        let text = format!("# {}\n{}", preset.about, preset.spec.to_toml());
-        let read = parse(&text, false, None).map_err(|all| all.join("\n"))?;
+        let read = parse(&preset.to_toml(), false, None).map_err(|all| all.join("\n"))?;
         return Ok(Named { name: name.into(), ..read });
     }
     let path = folder.join(name);
