@@ -72,7 +72,9 @@ pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};
 #[cfg(feature = "rehearse")]
 pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
-pub use report::{CAVEATS, Report, conclusion, cut, ending, facts, verdict};
+pub use report::{
+    CAVEATS, FEW, Report, conclusion, cut, ending, facts, facts_of_enough, few, verdict,
+};
 pub use runs::{batch, recovery_time, run, run_telling};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
 pub use storm::{Storm, StormReport};
