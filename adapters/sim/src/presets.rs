@@ -49,7 +49,7 @@ impl Preset {
 pub static PRESETS: [Preset; 14] = [
     preset(
         "steady",
-        "Ours: full jitter, a budget that successes refill, a breaker by share.",
+        "Ours: full jitter, a throttle that successes refill, a breaker by share.",
         STEADY,
     ),
     preset("no-retry", "One attempt of a second: what every policy has to beat.", Spec::NO_RETRY),
@@ -83,7 +83,7 @@ const fn preset(name: &'static str, about: &'static str, spec: Spec) -> Preset {
     Preset { name, about, spec }
 }
 
-/// Full jitter, because ±10 % is nearly none; a budget that successes refill, because backoff does
+/// Full jitter, because ±10 % is nearly none; a throttle that successes refill, because backoff does
 /// not lower the load of many callers; a breaker by share, because five in a row come by chance,
 /// open for 5 s, because a minute is a minute more of outage.
 const STEADY: Spec = Spec {
