@@ -47,7 +47,7 @@ enum Unit {
     Share,
 }
 
-/// Infinity stands for "never" and for "without end": no bound is above it.
+/// Infinity stands for "never" and for "for ever": no bound is above it.
 fn seconds(time: Option<u32>) -> f64 {
     time.map_or(f64::INFINITY, f64::from)
 }
@@ -141,7 +141,7 @@ impl Assertion {
             Comparison::Equal => (got - self.bound).abs() < 1e-9,
         };
         let got = match self.name.unit {
-            _ if got.is_infinite() && self.name.name == "duration.max" => "without end".into(),
+            _ if got.is_infinite() && self.name.name == "duration.max" => "for ever".into(),
             _ if got.is_infinite() => "never".into(),
             Unit::Seconds => format!("{got:.1} s"),
             Unit::Share => format!("{:.1} %", got * 100.0),
