@@ -198,6 +198,9 @@ fn a_validation_that_there_is_not_is_met_with_those_there_are() {
     let (_, errors) = evenkeel(&["validate", "--only", "V7,V99"], 2);
     assert!(errors.starts_with("evenkeel: there is no check V99; there are V1, V2, "), "{errors}");
     assert!(errors.ends_with("V25 and outage\n"), "{errors}");
+    // The help promises no range, in which there would be holes.
+    let (help, _) = evenkeel(&["validate", "--help"], 0);
+    assert!(help.contains("V1 and so on") && !help.contains("V1 to"), "{help}");
 }
 
 fn check(policy: &str, assertions: &[&str], more: &[&str], status: i32) -> (String, String) {
