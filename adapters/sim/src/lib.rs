@@ -65,7 +65,8 @@ pub use contest::{Contest, contest, original_waits};
 pub use figures::{Axes, Figure, figures, figures_on, map_figure, style};
 #[cfg(feature = "command")]
 pub use file::{
-    Method, Named, ScenarioFile, advice, counted, nearest, parse_span, read, read_policy,
+    Method, Named, ScenarioFile, advice, counted, is_policy, is_scenario, nearest, parse_span,
+    read, read_policy, unread, unwritten,
 };
 pub use map::{Map, safe_load};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
