@@ -11,7 +11,7 @@ use crate::clock::Stopwatch;
 use crate::elsewhere::Elsewhere;
 use crate::out::{self, tell};
 use crate::progress::Progress;
-use crate::{input, keep, parallel};
+use crate::{input, keep, parallel, value};
 
 /// Runs a scenario and says what becomes of it.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
     /// Instead of the scenario's number of seeds.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_parser = value::whole(1, 1_000), allow_hyphen_values = true)]
     seeds: Option<u32>,
     /// Writes everything as one HTML page.
     #[arg(long, value_name = "FILE")]

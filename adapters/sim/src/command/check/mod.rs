@@ -11,7 +11,7 @@ use evenkeel_sim::{Batch, FaultKind, Named, Scenario, Summary, cut, few};
 
 use crate::out::tell;
 use crate::simulate::run_all;
-use crate::{elsewhere, input, keep};
+use crate::{elsewhere, input, keep, value};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// How many seeds.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 5, value_parser = value::whole(1, 1_000), allow_hyphen_values = true)]
     seeds: u32,
     /// Fails if anything is warned about.
     #[arg(long)]
