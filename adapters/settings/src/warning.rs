@@ -214,14 +214,16 @@ impl fmt::Display for Warning {
             }
             Self::NeverHedges { delay, timeout } => write!(
                 f,
-                "hedging waits {delay:?} at least, and a call has {timeout:?} at most: no attempt is \
-                 sent beside one that does not answer; wait about as long as nearly all calls take"
+                "hedging waits {:?} at least, and a call has {timeout:?} at most: no attempt is \
+                 sent beside one that does not answer; wait about as long as nearly all calls take",
+                rounded(*delay)
             ),
             Self::NoRetryFits { wait, timeout } => write!(
                 f,
-                "a retry waits {wait:?} at least, and a call has {timeout:?} at most: none fits, \
+                "a retry waits {:?} at least, and a call has {timeout:?} at most: none fits, \
                  unless its server asks for one sooner; lower retry.initial_backoff, or raise \
-                 timeout.default"
+                 timeout.default",
+                rounded(*wait)
             ),
             Self::NoEffect { path, needs } => {
                 write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")
@@ -264,4 +266,10 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// A span that jitter made, without digits that nobody has written: "at least" stays true.
+fn rounded(span: Duration) -> Duration {
+    let millis = Duration::from_millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    if millis < Duration::from_millis(10) { span } else { millis }
 }

@@ -65,14 +65,17 @@ pub use contest::{Contest, contest, original_waits};
 pub use figures::{Axes, Figure, figures, figures_on, map_figure, style};
 #[cfg(feature = "command")]
 pub use file::{
-    Method, Named, ScenarioFile, advice, counted, nearest, parse_span, read, read_policy,
+    Method, Named, ScenarioFile, advice, counted, is_policy, is_scenario, nearest, parse_span,
+    read, read_policy, unread, unwritten,
 };
 pub use map::{Map, safe_load};
 pub use policy::{Budget, FAILURES, Guard, IMMEDIATELY, Policy, doubling};
 pub use record::{Run, Second};
 #[cfg(feature = "rehearse")]
 pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
-pub use report::{CAVEATS, Report, conclusion, cut, ending, facts, verdict};
+pub use report::{
+    CAVEATS, FEW, Report, conclusion, cut, ending, facts, facts_of_enough, few, verdict,
+};
 pub use runs::{batch, recovery_time, run, run_telling};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
 pub use storm::{Storm, StormReport};

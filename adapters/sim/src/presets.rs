@@ -30,13 +30,26 @@ impl Preset {
     pub const fn policy(&self) -> Policy {
         checked!(self.spec.policy())
     }
+
+    /// The settings file of a client, with what it is as a comment.
+    ///
+    /// Ours has a list of the methods that may be executed twice, to be replaced by the reader's own:
+    /// it tries again what may have been executed. What other libraries do, they do with all methods.
+    pub fn to_toml(&self) -> String {
+        let text = self.spec.to_toml();
+        let text = match self.name {
+            "steady" => text.replacen(RETRY, &format!("{RETRY}{LISTED}"), 1),
+            _ => text,
+        };
+        format!("# {}\n{text}", self.about)
+    }
 }
 
 /// All presets, ours first.
 pub static PRESETS: [Preset; 14] = [
     preset(
         "steady",
-        "Ours: full jitter, a budget that successes refill, a breaker by share.",
+        "Ours: full jitter, a throttle that successes refill, a breaker by share.",
         STEADY,
     ),
     preset("no-retry", "One attempt of a second: what every policy has to beat.", Spec::NO_RETRY),
@@ -58,6 +71,9 @@ pub static PRESETS: [Preset; 14] = [
     preset("breaker-only", "No retry, and steady's breaker.", BREAKER_ONLY),
 ];
 
+const RETRY: &str = "\n[retry]\n";
+const LISTED: &str = "idempotent_methods = [\"Get*\"] # yours: those that may be executed twice\n";
+
 /// The preset with this name.
 pub fn named(name: &str) -> Option<Preset> {
     PRESETS.iter().find(|preset| preset.name == name).copied()
@@ -67,7 +83,7 @@ const fn preset(name: &'static str, about: &'static str, spec: Spec) -> Preset {
     Preset { name, about, spec }
 }
 
-/// Full jitter, because ±10 % is nearly none; a budget that successes refill, because backoff does
+/// Full jitter, because ±10 % is nearly none; a throttle that successes refill, because backoff does
 /// not lower the load of many callers; a breaker by share, because five in a row come by chance,
 /// open for 5 s, because a minute is a minute more of outage.
 const STEADY: Spec = Spec {

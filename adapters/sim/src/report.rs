@@ -1,5 +1,7 @@
 //! This file knows the report: a page of its own with the numbers, the pictures and their limits.
 
+use evenkeel_core::Micros;
+
 use crate::figures::{Figure, style};
 use crate::plot::{escape, percent, short};
 use crate::{Batch, Scenario};
@@ -43,7 +45,7 @@ pub fn facts(
         ("Good calls during the fault", percent(batch.mean(|run| run.success_during))),
         ("Good calls in the 2 min after", percent(batch.mean(|run| run.success_after))),
         ("Work done for nobody", percent(batch.mean(|run| run.wasted))),
-        ("Added by the breaker", format!("{} s", short(batch.mean(|run| run.breaker_seconds)))),
+        ("Added by the breaker", short(batch.mean(|run| run.breaker_seconds)) + " s"),
     ];
     if let Some(load) = safe_load {
         facts.push(("Safe load for this fault", percent(load)));
@@ -51,9 +53,39 @@ pub fn facts(
     facts
 }
 
+/// The same numbers, with [`FEW`] in place of each that too few calls are behind.
+pub fn facts_of_enough(
+    scenario: &Scenario,
+    batch: &Batch,
+    safe_load: Option<f64>,
+) -> Vec<(&'static str, String)> {
+    let seconds = |span: Micros| span.as_micros() as f64 / 1e6;
+    let fault = seconds(scenario.fault.length);
+    let after = seconds(scenario.end.minus(scenario.fault_end()));
+    // Over how long each is counted, from the first row behind the load to the calls after the fault.
+    let spans = [10.0, 10.0, 10.0, fault, 1.0, fault, after.min(120.0)];
+    let mut facts = facts(scenario, batch, safe_load);
+    for (fact, seconds) in facts.iter_mut().skip(1).zip(spans) {
+        if scenario.has_few_calls_in(seconds) {
+            fact.1 = FEW.into();
+        }
+    }
+    facts
+}
+
+/// What stands in place of a number.
+pub const FEW: &str = "too few calls";
+
+/// That there are too few calls to judge whether an outage ends, as a sentence without its stop:
+/// that is seen in ten seconds in a row.
+pub fn few(scenario: &Scenario) -> Option<&'static str> {
+    let few = "Too few calls to judge whether the outage ends: fewer than one a second";
+    scenario.has_few_calls_in(10.0).then_some(few)
+}
+
 /// The whole as one sentence.
 pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) -> String {
-    let ending = ending(scenario, batch);
+    let ending = few(scenario).map_or_else(|| ending(scenario, batch), Into::into);
     match safe_load {
         Some(safe) => format!("{ending}{}.", elsewhere(scenario, batch, safe)),
         None => format!("{ending}."),
@@ -100,8 +132,8 @@ fn elsewhere(scenario: &Scenario, batch: &Batch, safe: f64) -> String {
     };
     let (ended, is_safe) = (batch.median(), scenario.offered() / scenario.capacity() < safe);
     match ended {
-        // A fleet of another size, another seed, or a minute more of time.
-        _ if ended.is_some() != is_safe => {
+        // A fleet of another size, another seed, a minute more of time, or calls enough.
+        _ if ended.is_some() != is_safe || few(scenario).is_some() => {
             format!("; in the smaller runs that look for the safe load it ends {reach}")
         }
         Some(_) if safe >= 1.0 => format!(", and would be {reach}"),

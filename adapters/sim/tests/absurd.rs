@@ -82,7 +82,11 @@ fn absurd_scenarios_are_refused_in_words() {
         ("stedy.toml", "policy = \"stedy\"", "no such file; did you mean steady?"),
         ("preset.toml", "policy = \"nonsense\"", "no such file; there are: steady, "),
         ("file.toml", "policy = \"no/such.toml\"", "no/such.toml"),
-        ("both.toml", "[fleet]\nrate = 1.0\nthink = \"1s\"", "one of the two must go"),
+        (
+            "both.toml",
+            "[fleet]\nrate = 1.0\nthink = \"1s\"",
+            "line 3: fleet.think: is in place of fleet.rate; take one out",
+        ),
         ("brownout.toml", "[fault]\nkind = \"brownout\"", "needs it"),
         ("full.toml", "[fault]\nkind = \"brownout\"\ncapacity = 1.0", "above 0 and below 1"),
         ("share.toml", "[fault]\nkind = \"partial\"\nshare = 2.0", "from 0 to 1"),

@@ -45,7 +45,7 @@ fn a_full_disk_is_a_failure() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     let output = command.arg("presets").stdout(full).stderr(Stdio::piped()).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.starts_with("evenkeel: standard output: No space left"), "{errors}");
+    assert!(errors.starts_with("evenkeel: standard output: the disk is full"), "{errors}");
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -53,6 +53,12 @@ fn a_full_disk_is_a_failure() {
 fn a_policy_is_not_a_scenario_and_the_other_way_round() {
     let policy = file("policy.toml", "[retry]\nmax_attempts = 2\n");
     let scenario = file("scenario.toml", SMALL);
+    let inner = file("inner.toml", &format!("policy = \"scenario.toml\"\n{SMALL}"));
+    let no_scenario = file("no-scenario.toml", "[fleet]\nclients = 0\n[server]\nx = 1\n");
+    let no_policy = file("no-policy.toml", "[retry]\nmax_attempts = 0\n[throttle]\nx = 1\n");
+    let no_config = file("no-config.json", "{\"methodConfig\": 3}");
+    let neither = file("neither.toml", "nonsense = 1\n");
+    let both = file("both.toml", "seeds = 1\n[retry]\n");
     for (arguments, words) in [
         (&["compare", &policy, &policy][..], "compare --scenario SCENARIO"),
         (&["compare", "naive", "steady"], "naive is a policy, and a scenario is needed here"),
@@ -60,9 +66,115 @@ fn a_policy_is_not_a_scenario_and_the_other_way_round() {
         (&["check", "naive", "--scenario", &policy], "is a policy, and a scenario is needed"),
         (&["check", &scenario], "is a scenario, and a policy is needed here"),
         (&["explain", &scenario], "is a scenario, and a policy is needed here"),
+        (&["simulate", &scenario, "--policy", &scenario], "is a scenario, and a policy is needed"),
+        (&["simulate", &inner], "inner.toml: line 1: "),
+        (&["simulate", &inner], "scenario.toml is a scenario, and a policy is needed here"),
+        // Whatever else is wrong with them.
+        (&["check", &no_scenario], "is a scenario, and a policy is needed here; try: "),
+        (&["simulate", &no_policy], "is a policy, and a scenario is needed here; try: "),
+        (&["simulate", &no_config], "is a policy, and a scenario is needed here; try: "),
+        // Who can tell.
+        (&["check", &neither], "nonsense"),
+        (&["simulate", &both], "retry: there is no such key"),
     ] {
         let (_, errors) = evenkeel(arguments, 2);
         assert!(errors.contains(words), "{arguments:?}: {errors}");
+        assert!(!words.contains("needed") || errors.lines().count() == 1, "{errors}");
+    }
+}
+
+/// Not in those of the system, with its number.
+#[test]
+fn a_file_that_is_refused_is_told_in_words() {
+    let scenario = file("words.toml", SMALL);
+    let (folder, inside) = (env!("CARGO_TARGET_TMPDIR"), format!("{scenario}/x"));
+    let long = format!("/{}.toml", "x".repeat(5_000));
+    let is_no_folder = "a part of this path is a file, and no folder";
+    for (arguments, path, words) in [
+        (&["simulate"][..], "/no/such.toml", "there is no such file"),
+        (&["simulate"], folder, "is a folder"),
+        (&["simulate"], &inside, is_no_folder),
+        (&["simulate"], &long, "the name is too long"),
+        (&["check"], "/no/such.toml", "there is no such file"),
+        (&["check", "steady", "--scenario"], "/no/such.toml", "there is no such file"),
+        (&["simulate", &scenario, "--policy"], "/no/such.toml", "there is no such file"),
+        (&["simulate", &scenario, "--html"], "/no/such/x", "there is no such folder"),
+        (&["simulate", &scenario, "--html"], folder, "is a folder"),
+        (&["simulate", &scenario, "--svg"], &scenario, "is a file, and a folder is needed"),
+        (&["simulate", &scenario, "--svg"], &inside, is_no_folder),
+        (&["check", "steady", "--junit"], "/no/such/x", "there is no such folder"),
+        (&["check", "steady", "--junit"], &inside, is_no_folder),
+    ] {
+        let (_, errors) = evenkeel(&[arguments, &[path]].concat(), 2);
+        assert_eq!(errors, format!("evenkeel: {path}: {words}\n"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_with_its_option_and_what_would_be_right() {
+    for (arguments, words) in [
+        (
+            &["check", "kit", "--seeds", "abc"][..],
+            "--seeds <SEEDS>': must be a whole number from 1 to 1000",
+        ),
+        (
+            &["check", "kit", "--seeds", "-1"],
+            "--seeds <SEEDS>': must be a whole number from 1 to 1000",
+        ),
+        (
+            &["simulate", "x", "--seeds", "1001"],
+            "--seeds <SEEDS>': must be a whole number from 1 to 1000",
+        ),
+        (
+            &["explain", "kit", "--calls", "0"],
+            "--calls <CALLS>': must be a whole number from 1 to 100",
+        ),
+        (
+            &["explain", "kit", "--seed", "-1"],
+            "--seed <SEED>': must be a whole number from 0 to 4294967295",
+        ),
+        (&["explain", "kit", "--takes", "5"], "--takes <SPAN>': \"5\" is no span of time; write a"),
+        (&["explain", "kit", "--takes", "-5ms"], "--takes <SPAN>': \"-5ms\" is not a span from 0"),
+        (
+            &["explain", "kit", "--timeout", "soon"],
+            "--timeout <SPAN>': \"soon\" is no span of time",
+        ),
+    ] {
+        let (_, errors) = evenkeel(arguments, 2);
+        assert!(errors.contains(words) && !errors.contains("tip:"), "{errors}");
+    }
+    evenkeel(&["explain", "kit", "--seed", "4294967295", "--takes", "0s", "--timeout", "1m"], 0);
+}
+
+#[test]
+fn a_scenario_that_sets_nothing_is_said_to() {
+    for text in ["", "# nothing\n", "[fleet]\n"] {
+        let scenario = file("nothing.toml", text);
+        // Refused before it is run, so that nobody waits for the standard outage.
+        let arguments = ["simulate", &scenario, "--html", "/no/such/x"];
+        let (_, errors) = evenkeel(&arguments, 2);
+        let told = format!("evenkeel: {scenario} sets nothing: everything is at its default\n");
+        assert!(errors.starts_with(&told), "{errors}");
+    }
+    let (_, errors) = evenkeel(&["simulate", &file("some.toml", SMALL), "--quick"], 0);
+    assert!(!errors.contains("default"), "{errors}");
+}
+
+/// Nobody reads ten million lines.
+#[test]
+fn a_call_with_more_attempts_than_anybody_reads_is_told_in_short() {
+    for (attempts, untold) in
+        [(101, Some("1 more attempts")), (100, None), (65_535, Some("65435 more attempts"))]
+    {
+        let text = format!("[retry]\nmax_attempts = {attempts}\nmax_backoff = \"100ms\"\n");
+        let (text, _) = evenkeel(&["explain", &file("many.toml", &text)], 0);
+        assert_eq!(text.matches(" goes out, ").count(), 100, "{text}");
+        let told = text.lines().find(|line| line.contains("... and "));
+        assert_eq!(
+            told.map(|line| line.trim_start_matches([' ', '.'])),
+            untold.map(|words| format!("and {words}")).as_deref()
+        );
+        assert!(text.contains(&format!("the end after {attempts} attempts: ")), "{text}");
     }
 }
 
@@ -163,8 +275,9 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
     };
     let text = check("steady");
     assert!(text.contains("until its retries are throttled or its breaker opens)\n"), "{text}");
-    assert!(text.contains("  warning: ") && text.contains("10000 clients:"), "{text}");
-    assert!(text.contains("each with a budget and a breaker of its own"), "{text}");
+    assert!(text.contains("  no warnings\n") && text.contains("10000 clients:"), "{text}");
+    let load = "check.toml, 70 calls/s from more clients, each with a throttle and a breaker of";
+    assert!(text.contains(load), "{text}");
     assert!(text.contains("  1 layer: ") && text.contains("  2 layers: "), "{text}");
     let careful = "[timeout]\n[retry]\nidempotent_methods = [\"Get*\"]\n[throttle]\n";
     let text = check(&file("careful.toml", careful));
@@ -184,6 +297,25 @@ fn a_check_says_that_nothing_is_warned_about_and_what_more_clients_do() {
         let line = text.lines().find(|row| row.contains(line)).unwrap();
         assert!(line.ends_with("  amp.mean") || line.ends_with("  breaker.seconds"), "{line}");
     }
+}
+
+/// As the guide tells to: written down, and checked where a warning is a failure.
+#[test]
+fn our_own_preset_is_warned_of_nowhere() {
+    let scenario = file("ours-scenario.toml", SMALL);
+    let (text, _) = evenkeel(&["presets", "steady"], 0);
+    assert!(text.contains("\nidempotent_methods = [\"Get*\"] # yours: "), "{text}");
+    for policy in ["steady", &file("ours.toml", &text)] {
+        let more = ["--deny-warnings", "--scenario", &scenario, "--seeds", "1"];
+        let (text, _) = evenkeel(&[&["check", policy][..], &more[..]].concat(), 0);
+        assert!(
+            text.contains(": calls are to a method like Get*, which may be repeated\n"),
+            "{text}"
+        );
+    }
+    // Another library's tries again whatever it was.
+    let (text, _) = evenkeel(&["presets", "naive"], 0);
+    assert!(!text.contains("idempotent_methods"), "{text}");
 }
 
 /// Without a timeout a stall of half an hour is no failure: each call was answered, in the end.
@@ -214,6 +346,7 @@ fn a_policy_without_a_bound_is_warned_of_wherever_it_is_simulated() {
     let (text, _) = evenkeel(&["check", &at_once, "--scenario", &cut, "--seeds", "1"], 0);
     let words = "no backoff: a call that fails at once makes all its 65535 attempts at once\n";
     assert!(text.contains(late) && text.contains(words), "{text}");
+    assert!(text.contains("one call makes 65535 attempts and may take for ever.\n"), "{text}");
     assert!(text.contains("\n  1 layer: 65535\n  2 layers: 4.3 × 10^9\n"), "{text}");
     assert!(text.contains("\n  4 layers: 1.8 × 10^19\n"), "{text}");
 }
@@ -243,10 +376,20 @@ fn a_report_holds_the_policy_it_is_about() {
 fn a_breaker_s_change_is_told_when_it_happens() {
     let (text, _) = evenkeel(&["explain", "kit", "--calls", "2"], 0);
     let lines: Vec<&str> = text.lines().collect();
-    let opened = lines.iter().position(|line| line.ends_with("the breaker: Opened")).unwrap();
+    let opened = lines.iter().position(|line| line.ends_with("the breaker opens")).unwrap();
     assert!(lines[opened - 1].ends_with("attempt 2 ends: UNAVAILABLE"), "{text}");
     assert_eq!(lines[opened][..12], lines[opened - 1][..12], "{text}");
-    assert_eq!(text.matches("the breaker:").count(), 1, "{text}");
+    assert_eq!(text.matches("  the breaker ").count(), 1, "{text}");
+    // It is told as it goes on, and in no word of a program.
+    let soon = "[breaker]\nfail_threshold = 1\nrecovery_timeout = \"10ms\"\n\
+                [retry]\njitter = \"none\"\n";
+    let soon = file("soon.toml", soon);
+    let (text, _) = evenkeel(&["explain", &soon, "--fail", "UNAVAILABLE,OK"], 0);
+    for told in
+        ["the breaker opens", "the breaker is half-open: this is a trial", "the breaker closes"]
+    {
+        assert!(text.contains(&format!("  {told}\n")), "{text}");
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use evenkeel_core::Micros;
 use evenkeel_sim::{
-    Arrivals, Batch, FaultKind, Policy, Run, Scenario, Second, Summary, conclusion, safe_load,
+    Arrivals, Batch, FEW, FaultKind, Policy, Run, Scenario, Second, Summary, conclusion,
+    facts_of_enough, safe_load,
 };
 
 #[test]
@@ -48,6 +49,36 @@ fn an_outage_that_does_not_end_is_not_said_to_end_at_every_load() {
         let one = Summary { recovery, ..Summary::of(&idle(&scenario), &scenario) };
         let said = conclusion(&scenario, &Batch { runs: vec![one] }, Some(safe));
         assert!(said.ends_with(end), "{said}");
+    }
+}
+
+/// That is seen in ten seconds in a row.
+#[test]
+fn an_outage_with_too_few_calls_is_not_judged() {
+    for (per_second, few) in [(1e-308, true), (0.99, true), (1.0, false), (700.0, false)] {
+        let mut scenario = Scenario::outage(FaultKind::Stall);
+        scenario.fleet.arrivals = Arrivals::Open { per_second };
+        let batch = Batch { runs: vec![Summary::of(&idle(&scenario), &scenario)] };
+        let said = conclusion(&scenario, &batch, None);
+        assert_eq!(said.starts_with("Too few calls to judge"), few, "{said}");
+        assert_eq!(said.contains("does not end by itself"), !few, "{said}");
+        let safe = conclusion(&scenario, &batch, Some(0.992));
+        assert!(
+            !few || safe
+                .ends_with("look for the safe load it ends at every load below the capacity."),
+            "{safe}"
+        );
+        let rows = facts_of_enough(&scenario, &batch, None);
+        assert_eq!(rows[3].1 == FEW, few, "{rows:?}");
+        assert_eq!(rows[5].1 == FEW, per_second < 10.0, "{rows:?}");
+    }
+    // A second, thirty and ten of them, and all 120 behind the fault.
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    for (per_second, told) in [(0.05, 0), (0.1, 1), (0.34, 3), (1.0, 6), (10.0, 7)] {
+        scenario.fleet.arrivals = Arrivals::Open { per_second };
+        let rows = facts_of_enough(&scenario, &Batch { runs: Vec::new() }, None);
+        let judged = rows[1..8].iter().filter(|row| row.1 != FEW).count();
+        assert_eq!(judged, told, "{per_second}: {rows:?}");
     }
 }
 

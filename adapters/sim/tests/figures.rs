@@ -1,6 +1,8 @@
 //! Figures and reports are whole, self-contained, and say what the run says.
 
-use evenkeel_core::Micros;
+use core::time::Duration;
+
+use evenkeel_core::{Jitter, Micros};
 use evenkeel_sim::presets::{PRESETS, named};
 use evenkeel_sim::{
     Batch, FaultKind, Map, Report, Scenario, Summary, conclusion, facts, figures, map_figure, run,
@@ -105,6 +107,29 @@ fn one_attempt_is_told_with_the_code_that_made_it_the_last() {
         let told = told(preset, kind);
         assert!(told.starts_with("One attempt, and") && !told.contains(':'), "{told}");
     }
+}
+
+/// Not as if they were all there are.
+#[test]
+fn attempts_that_do_not_fit_into_the_timeout_are_told() {
+    let told = |attempts: u16, timeout: u64, jitter: Jitter| {
+        let mut spec = named("naive").unwrap().spec;
+        spec.timeout = Some(Duration::from_millis(timeout));
+        spec.retry.max_attempts = attempts;
+        spec.retry.jitter = jitter;
+        let (scenario, policy) = (scenario(), spec.policy().unwrap());
+        let record = run(&scenario, &policy, 1).unwrap();
+        let pictures = figures(&scenario, &policy, &record);
+        pictures.into_iter().find(|figure| figure.id == "call").unwrap().conclusion
+    };
+    let some = "3 of 4 attempts fit into the timeout; the last one starts 2.3 s after the first";
+    assert!(told(4, 3_000, Jitter::None).starts_with(some));
+    let some = "3 of 4 attempts fit into the timeout, over after 3 s; by the last one";
+    assert!(told(4, 3_000, Jitter::Full).starts_with(some));
+    assert!(told(4, 60_000, Jitter::None).starts_with("4 attempts; the last one"));
+    assert!(told(4, 60_000, Jitter::Full).starts_with("4 attempts, over after "));
+    // Nobody has looked whether the others fit.
+    assert!(told(65_535, 86_400_000, Jitter::None).starts_with("48 of 65535 attempts; the last"));
 }
 
 #[test]

@@ -64,6 +64,37 @@ fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
     assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
 }
 
+/// The peak is that of a second, and whether an outage ends is seen in ten.
+#[test]
+fn no_assertion_that_too_few_calls_are_behind_holds() {
+    let few = "nothing, for there are too few calls to judge by";
+    let told = "Too few calls to judge whether the outage ends: fewer than one a second.";
+    for (rate, served, never) in
+        [("0.7", "10ms", false), ("7.0", "10ms", true), ("1.0", "1s", true)]
+    {
+        let text = SMALL.replace("rate = 70.0", &format!("rate = {rate}"));
+        let text = text.replace("workers = 1", &format!("workers = 1\nservice = \"{served}\""));
+        let scenario = file("few.toml", &text);
+        let all =
+            ["check", "steady", "--scenario", &scenario, "--seeds", "1", "--assert", "never >= 0"];
+        let (text, _) = evenkeel(&all, if never { 0 } else { 1 });
+        assert!(never || text.contains(&format!("  ✗ never >= 0: {few}\n")), "{text}");
+        assert_eq!(text.contains(&format!("\n  warning: {told}\n")), !never, "{text}");
+        let more = text.contains("Too few calls to judge what the same from more clients");
+        assert_eq!(more, !never, "{text}");
+        let (text, _) = evenkeel(&[&all[..7], &["amp.peak >= 0"]].concat(), 1);
+        assert!(text.contains(&format!("  ✗ amp.peak >= 0: {few}\n")), "{text}");
+        let slow = "its runs would have too few calls to judge by";
+        let left_out = format!("The safe load is not looked for: {slow}.\n");
+        assert_eq!(text.contains(&left_out), served == "1s", "{text}");
+        let (text, _) = evenkeel(&["simulate", &scenario, "--quick"], 0);
+        assert_eq!(text.matches(told).count(), if never { 0 } else { 2 }, "{text}");
+        let (text, _) =
+            evenkeel(&["compare", "--scenario", &scenario, "steady", "naive", "--quick"], 0);
+        assert_eq!(text.contains("too few calls to judge which recovers sooner"), !never, "{text}");
+    }
+}
+
 /// Whatever is asserted: what is simulated of a run that was cut says nothing.
 #[test]
 fn no_assertion_about_a_run_that_was_cut_holds() {
@@ -167,6 +198,9 @@ fn a_validation_that_there_is_not_is_met_with_those_there_are() {
     let (_, errors) = evenkeel(&["validate", "--only", "V7,V99"], 2);
     assert!(errors.starts_with("evenkeel: there is no check V99; there are V1, V2, "), "{errors}");
     assert!(errors.ends_with("V25 and outage\n"), "{errors}");
+    // The help promises no range, in which there would be holes.
+    let (help, _) = evenkeel(&["validate", "--help"], 0);
+    assert!(help.contains("V1 and so on") && !help.contains("V1 to"), "{help}");
 }
 
 fn check(policy: &str, assertions: &[&str], more: &[&str], status: i32) -> (String, String) {

@@ -15,8 +15,7 @@ fn folder() -> &'static Path {
 fn every_preset_has_its_file() {
     for preset in &PRESETS {
         let file = folder().join(format!("{}.toml", preset.name));
-        let known = format!("# {}\n{}", preset.about, preset.spec.to_toml());
-        assert_eq!(std::fs::read_to_string(file).unwrap(), known, "{}", preset.name);
+        assert_eq!(std::fs::read_to_string(file).unwrap(), preset.to_toml(), "{}", preset.name);
     }
     assert_eq!(std::fs::read_dir(folder()).unwrap().count(), PRESETS.len());
 }

@@ -99,7 +99,7 @@ fn shown(policy: &impl core::fmt::Debug) -> String {
 fn a_model_is_named_and_nothing_is_said_of_what_there_is_not() {
     let envoy = Envoy { percent: 20, min: 3, rounds_down: true };
     let model = Spec { budget: BudgetSpec::Envoy(envoy), breaker: None, ..FULL }.to_rust();
-    assert!(model.ends_with("// Its retry budget is a model, which evenkeel does not ship.\n"));
+    assert!(model.ends_with("// Its throttle is a model, which evenkeel does not ship.\n"));
     assert!(!model.contains("BREAKER") && !model.contains("THROTTLE"), "{model}");
     let none = Spec { budget: BudgetSpec::None, ..WINDOW }.to_rust();
     assert!(!none.contains("//") && !none.contains("THROTTLE"), "{none}");

@@ -59,7 +59,7 @@ async function run() {
   $("error").hidden = !error;
   $("error").textContent = error;
   if (error) { $("status").textContent = "Not simulated."; return; }
-  show(first);
+  show(first, lines);
   const written = await ask({ ...lines, what: "text" });
   if (mine !== round || written.gone) return;
   texts.toml = one(written.records, "policy");
@@ -69,13 +69,18 @@ async function run() {
   tab(shown);
   const whole = await ask({ ...lines, what: "run" });
   if (mine !== round || whole.gone) return;
-  show(whole);
+  show(whole, lines);
   await map(lines, mine, whole.ms);
 }
 
-function show({ records, ms }) {
+// Ten seconds in a row say whether an outage ends. It is not the engine that says so, which has no
+// room for it.
+const few = ({ arrivals, rate }) => arrivals !== "closed" && Number(rate) < 1;
+const FEW = "Too few calls to judge whether the outage ends: fewer than one a second.";
+
+function show({ records, ms }, lines) {
   const svgs = all(records, "figure");
-  $("conclusion").textContent = one(records, "conclusion");
+  $("conclusion").textContent = few(lines) ? FEW : one(records, "conclusion");
   $("facts").replaceChildren(...all(records, "fact").map(([, name, value]) => {
     const box = document.createElement("div");
     box.append(element("dt", name), element("dd", value));

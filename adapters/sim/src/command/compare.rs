@@ -46,7 +46,11 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         print_warnings(&format!("{name}: "), &side.file);
     }
     let names = sides.each_ref().map(|(name, _)| name.as_str());
-    tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch)));
+    let few = sides.iter().find(|(_, side)| side.file.scenario.has_few_calls_in(10.0));
+    match few {
+        Some((name, _)) => tell!("\n{name} has too few calls to judge which recovers sooner."),
+        None => tell!("\n{}", verdict(names, sides.each_ref().map(|(_, side)| &side.batch))),
+    }
     if let Some(path) = &args.html {
         keep::write(path, &page(&reports))?;
         tell!("\n{} has the pictures.", path.display());

@@ -1,6 +1,7 @@
 //! This file knows what is looked for at other loads than the scenario's own: the recovery map and the
 //! safe load. Their fleets are small, but none has less than one worker: where that one is so fast
-//! that a run would have too many calls, nothing is looked for, and a person is told.
+//! that a run would have too many calls, or so slow that it would have too few, nothing is looked for,
+//! and a person is told.
 
 use evenkeel_sim::{Map, Policy, Scenario, safe_load};
 
@@ -19,10 +20,14 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     pub(crate) fn look(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Self, String> {
         let mut found = Self::default();
-        found.run_map(scenario, policy, seed)?;
-        found.safe_load = safe(scenario, policy, seed)?;
-        if found.safe_load.is_none() {
-            found.left_out.push(format!("The safe load is not looked for: {TOO_MANY}."));
+        if serves_few(scenario) {
+            found.left_out.push(format!("The map is not drawn: {TOO_FEW}."));
+        } else {
+            found.run_map(scenario, policy, seed)?;
+        }
+        match safe(scenario, policy, seed)? {
+            Ok(load) => found.safe_load = Some(load),
+            Err(why) => found.left_out.push(format!("The safe load is not looked for: {why}.")),
         }
         Ok(found)
     }
@@ -48,14 +53,27 @@ impl Elsewhere {
     }
 }
 
-/// The safe load, where its runs are not too large.
-pub(crate) fn safe(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Option<f64>, String> {
+/// The safe load; or why it is not looked for.
+pub(crate) fn safe(
+    scenario: &Scenario,
+    policy: &Policy,
+    seed: u64,
+) -> Result<Result<f64, &'static str>, String> {
+    if serves_few(scenario) {
+        return Ok(Err(TOO_FEW));
+    }
     if !Map::can_run(scenario, 1.0, scenario.fault.length) {
-        return Ok(None);
+        return Ok(Err(TOO_MANY));
     }
     let _progress = Progress::new("the safe load", 1);
-    safe_load(scenario, policy, seed).map(Some).map_err(|unfit| unfit.to_string())
+    safe_load(scenario, policy, seed).map(Ok).map_err(|unfit| unfit.to_string())
+}
+
+/// Whether a tenth of the load, which is the least on the map, has too few calls to judge by.
+fn serves_few(scenario: &Scenario) -> bool {
+    scenario.capacity() < 10.0
 }
 
 /// Why something is left out.
-pub(crate) const TOO_MANY: &str = "its runs would have too many calls or events";
+const TOO_MANY: &str = "its runs would have too many calls or events";
+const TOO_FEW: &str = "its runs would have too few calls to judge by";

@@ -6,8 +6,8 @@ use evenkeel_core::{
 };
 use evenkeel_sim::{Budget, Guard, Policy, nearest, parse_span};
 
-use crate::input;
 use crate::out::tell;
+use crate::{input, value};
 
 /// Walks one call through a policy: each decision, its reason and its time.
 #[derive(Debug, clap::Args)]
@@ -22,16 +22,16 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', value_name = "CODE", default_value = "UNAVAILABLE")]
     fail: Vec<String>,
     /// How long each attempt takes to end so.
-    #[arg(long, value_name = "SPAN", default_value = "20ms")]
-    takes: String,
+    #[arg(long, value_name = "SPAN", default_value = "20ms", value_parser = parse_span, allow_hyphen_values = true)]
+    takes: Micros,
     /// The caller's own time for the whole call.
-    #[arg(long, value_name = "SPAN")]
-    timeout: Option<String>,
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, allow_hyphen_values = true)]
+    timeout: Option<Micros>,
     /// Decides the jitter.
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 7, value_parser = value::whole(0, u32::MAX), allow_hyphen_values = true)]
     seed: u32,
-    /// How many such calls in a row, so that breakers and budgets come into play.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    /// How many such calls in a row, so that breakers and throttles come into play.
+    #[arg(long, default_value_t = 1, value_parser = value::whole(1, 100), allow_hyphen_values = true)]
     calls: u32,
 }
 
@@ -45,11 +45,10 @@ enum End {
 pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let named = input::policy(&args.policy, args.method.as_deref())?;
     let policy = named.policy;
-    let caller = args.timeout.as_deref().map(parse_span).transpose()?;
     let mut story = Story {
         ends: args.fail.iter().map(|word| end(word)).collect::<Result<_, _>>()?,
-        takes: parse_span(&args.takes)?,
-        caller,
+        takes: args.takes,
+        caller: args.timeout,
         seed: args.seed,
         calls: args.calls,
         told: 0,
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         tell!("(Its adaptive throttling is a model for fleets, and not in this walk.)");
     }
     if !matches!(policy.budget, Budget::None | Budget::Shipped(_)) {
-        tell!("(Its retry budget is a model for fleets, and not in this walk.)");
+        tell!("(Its throttle is a model for fleets, and not in this walk.)");
     }
     Ok(true)
 }
@@ -150,6 +149,10 @@ impl Story {
                         1 => "1 attempt".into(),
                         more => format!("{more} attempts"),
                     };
+                    let untold = call.attempts().saturating_sub(MOST);
+                    if untold > 0 {
+                        tell!("            ... and {untold} more attempts");
+                    }
                     say(now, &format!("the end after {attempts}: {reason}"));
                     if let StopReason::CircuitOpen { retry_at } = reason {
                         say(now, &format!("worth asking again at {}", instant_text(retry_at)));
@@ -165,7 +168,7 @@ impl Story {
         if changed != self.changed {
             self.changed = changed;
             if let Some(changed) = changed {
-                say(now, &format!("the breaker: {changed:?}"));
+                say(now, changed_text(changed));
             }
         }
     }
@@ -179,6 +182,11 @@ impl Story {
     ) -> Instant {
         let number = attempt.number();
         let until = attempt.deadline();
+        let say = |now, what: &str| {
+            if number <= MOST {
+                say(now, what);
+            }
+        };
         say(
             now,
             &format!("attempt {number} goes out, and may last until {}", deadline_text(until)),
@@ -228,6 +236,16 @@ fn end(word: &str) -> Result<End, String> {
     })
 }
 
+const fn changed_text(changed: Transition) -> &'static str {
+    match changed {
+        Transition::Closed => "the breaker closes",
+        Transition::ForcedClosed => "the breaker is forced closed",
+        Transition::ForcedOpen => "the breaker is forced open",
+        Transition::HalfOpened => "the breaker is half-open: this is a trial",
+        Transition::Opened => "the breaker opens",
+    }
+}
+
 fn say(now: Instant, what: &str) {
     tell!("{:>10}  {what}", instant_text(now));
 }
@@ -239,3 +257,6 @@ fn instant_text(at: Instant) -> String {
 fn deadline_text(deadline: Deadline) -> String {
     if deadline.is_none() { "any time".into() } else { instant_text(deadline.instant()) }
 }
+
+/// Attempts of a call that are told one by one: what comes later is more of the same.
+const MOST: u16 = 100;

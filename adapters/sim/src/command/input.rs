@@ -3,25 +3,31 @@
 
 use std::path::Path;
 
-use evenkeel_sim::{Named, ScenarioFile, presets, read_policy};
+use evenkeel_sim::{Named, ScenarioFile, is_policy, is_scenario, presets, read_policy};
+
+use crate::out;
 
 /// The scenario at `path`; `instead` is the command that takes a policy, for who names one here.
 pub(crate) fn scenario(path: &Path, instead: &str) -> Result<ScenarioFile, String> {
-    ScenarioFile::read(path).map_err(|why| {
+    let file = ScenarioFile::read(path).map_err(|why| {
         let name = path.to_string_lossy();
-        let is_policy = presets::named(&name).is_some() || policy_file(path);
-        if !is_policy {
+        if presets::named(&name).is_none() && !is_policy(path) {
             return why;
         }
         let command = instead.replace("POLICY", &name);
         format!("{name} is a policy, and a scenario is needed here; try: evenkeel {command}")
-    })
+    })?;
+    if file.is_empty() {
+        let name = path.display();
+        out::aside(format_args!("evenkeel: {name} sets nothing: everything is at its default"));
+    }
+    Ok(file)
 }
 
 /// The policy of this name, for calls to `method`.
 pub(crate) fn policy(name: &str, method: Option<&str>) -> Result<Named, String> {
     let named = read_policy(name, Path::new("")).map_err(|why| {
-        if ScenarioFile::read(Path::new(name)).is_err() {
+        if !is_scenario(Path::new(name)) {
             return why;
         }
         format!(
@@ -33,8 +39,4 @@ pub(crate) fn policy(name: &str, method: Option<&str>) -> Result<Named, String> 
         Some(method) => named.calling(method),
         None => Ok(named),
     }
-}
-
-fn policy_file(path: &Path) -> bool {
-    path.is_file() && read_policy(&path.to_string_lossy(), Path::new("")).is_ok()
 }

@@ -2,9 +2,10 @@
 //! run: nobody waits for minutes to read that a folder is missing.
 
 use std::fs::{OpenOptions, create_dir_all, remove_file};
+use std::io::Error;
 use std::path::Path;
 
-use evenkeel_sim::Figure;
+use evenkeel_sim::{Figure, unwritten};
 
 /// Refuses a path that could not be written to. What is there stays as it is.
 pub(crate) fn file(path: Option<&Path>) -> Result<(), String> {
@@ -15,7 +16,7 @@ pub(crate) fn file(path: Option<&Path>) -> Result<(), String> {
         return Ok(());
     }
     let opened = OpenOptions::new().append(true).create(true).open(path);
-    opened.map_err(|error| format!("{}: {error}", path.display()))?;
+    opened.map_err(|error| refused(path, &error))?;
     if is_new {
         let _ = remove_file(path);
     }
@@ -25,12 +26,12 @@ pub(crate) fn file(path: Option<&Path>) -> Result<(), String> {
 /// Makes a folder, and refuses one that could not be written to.
 pub(crate) fn folder(path: Option<&Path>) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
-    create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    create_dir_all(path).map_err(|error| refused(path, &error))?;
     file(Some(&path.join("rates.svg")))
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    std::fs::write(path, text).map_err(|error| refused(path, &error))
 }
 
 /// Writes each picture into a folder that there is.
@@ -39,4 +40,8 @@ pub(crate) fn write_svg(folder: &Path, figures: &[Figure]) -> Result<(), String>
         write(&folder.join(format!("{}.svg", figure.id)), &figure.standalone())?;
     }
     Ok(())
+}
+
+fn refused(path: &Path, error: &Error) -> String {
+    format!("{}: {}", path.display(), unwritten(error))
 }

@@ -17,6 +17,7 @@ mod progress;
 mod simulate;
 mod speed;
 mod validate;
+mod value;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,8 @@ use core::fmt;
 use std::io::{ErrorKind, Write as _, stderr, stdout};
 use std::sync::OnceLock;
 
+use evenkeel_sim::unwritten;
+
 /// What went wrong first, when it was more than a reader who left.
 static TROUBLE: OnceLock<String> = OnceLock::new();
 
@@ -40,6 +42,6 @@ fn keep(result: std::io::Result<()>) {
     if let Err(error) = result
         && error.kind() != ErrorKind::BrokenPipe
     {
-        let _ = TROUBLE.set(error.to_string());
+        let _ = TROUBLE.set(unwritten(&error));
     }
 }

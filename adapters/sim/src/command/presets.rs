@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     if args.rust {
         tell!("// {}\n{}", preset.about, preset.spec.to_rust().trim_end());
     } else {
-        tell!("# {}\n{}", preset.about, preset.spec.to_toml().trim_end());
+        tell!("{}", preset.to_toml().trim_end());
     }
     Ok(true)
 }

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use evenkeel_sim::{
-    Axes, Batch, Policy, Report, Run, Scenario, ScenarioFile, Summary, conclusion, cut, facts,
-    figures_on, map_figure, run_telling,
+    Axes, Batch, Policy, Report, Run, Scenario, ScenarioFile, Summary, conclusion, cut,
+    facts_of_enough, few, figures_on, map_figure, run_telling,
 };
 
 use crate::clock::Stopwatch;
 use crate::elsewhere::Elsewhere;
 use crate::out::{self, tell};
 use crate::progress::Progress;
-use crate::{input, keep, parallel};
+use crate::{input, keep, parallel, value};
 
 /// Runs a scenario and says what becomes of it.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
     /// Instead of the scenario's number of seeds.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_parser = value::whole(1, 1_000), allow_hyphen_values = true)]
     seeds: Option<u32>,
     /// Writes everything as one HTML page.
     #[arg(long, value_name = "FILE")]
@@ -103,6 +103,10 @@ impl Simulated {
         if let Some(first) = self.runs.first() {
             pictures = figures_on(axes, scenario, &policy.policy, first);
         }
+        // The first of them says whether the outage ends.
+        if let (Some(few), Some(rates)) = (few(scenario), pictures.first_mut()) {
+            rates.conclusion = format!("{few}.");
+        }
         let Elsewhere { map, safe_load, left_out } = &self.elsewhere;
         if let Some(map) = map {
             pictures.push(map_figure(scenario, &policy.policy, map));
@@ -114,7 +118,7 @@ impl Simulated {
                 Some(cut) => format!("{cut} {conclusion}"),
                 None => conclusion,
             },
-            facts: facts(scenario, &self.batch, *safe_load),
+            facts: facts_of_enough(scenario, &self.batch, *safe_load),
             figures: pictures,
             calls: policy.method.to_string(),
             source: source.clone(),
@@ -175,7 +179,7 @@ pub(crate) fn run_all<T: Send>(
 fn print(report: &Report) {
     tell!("{}\n\n{}\nIn it, {}.\n", report.name, report.conclusion, report.calls);
     for (name, value) in &report.facts {
-        tell!("  {name:<34} {value:>8}");
+        tell!("  {name:<34} {value:>13}");
     }
     tell!();
     for figure in &report.figures {

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 /// Compares this build with published and closed-form results; fails if it differs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these checks: V1 to V25, or "outage" for the outage table.
+    /// Only these checks: V1 and so on, or "outage" for the outage table; a wrong one lists them all.
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     only: Vec<String>,
     /// As JSON, for programs.

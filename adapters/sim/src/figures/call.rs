@@ -49,11 +49,12 @@ pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, policy: &Policy) -> F
     chart.name("c1", "the middle call's attempt");
     chart.name("c6", "where 90 % of such attempts start");
     let title = "One call while the server is down";
-    let conclusion = conclusion(&attempts, final_code(policy, at_once));
+    let most = policy.call.retry().max_attempts().into();
+    let conclusion = conclusion(&attempts, most, final_code(policy, at_once));
     Figure { id: "call", title, conclusion, svg: chart.finish(title) }
 }
 
-fn conclusion(attempts: &[Attempt], final_code: Option<Code>) -> String {
+fn conclusion(attempts: &[Attempt], most: usize, final_code: Option<Code>) -> String {
     let Some(last) = attempts.last() else {
         return "The call makes no attempt.".into();
     };
@@ -66,16 +67,19 @@ fn conclusion(attempts: &[Attempt], final_code: Option<Code>) -> String {
     }
     let spread = last.late - last.early;
     let gap = last.middle;
+    let all = if tries < most { format!(" of {most}") } else { String::new() };
+    // There is nothing to be said of those that nobody looked at.
+    let fit = if tries < most.min(LOOKED_AT) { " fit into the timeout" } else { "" };
     if spread * 20.0 < gap {
         return format!(
-            "{tries} attempts; the last one starts {} after the first and its spread is only {}: \
+            "{tries}{all} attempts{fit}; the last one starts {} after the first and its spread is only {}: \
              callers that failed together come back together.",
             clock(gap),
             clock(spread)
         );
     }
     format!(
-        "{tries} attempts within {}; by the last one, calls that failed together are {} apart.",
+        "{tries}{all} attempts{fit}, over after {}; by the last one, calls that failed together are {} apart.",
         clock(last.end),
         if spread > 0.0 { clock(spread) } else { short(spread) }
     )
@@ -123,7 +127,7 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
     let mut now = Instant::ZERO;
     let mut call = Call::new(policy.call.deadline(now, Deadline::NONE), seed);
     let mut times = Vec::new();
-    while times.len() < 4 * MOST {
+    while times.len() < LOOKED_AT {
         match call.poll(now, &mut upstream) {
             Action::Attempt(attempt) => {
                 let start = now;
@@ -147,5 +151,6 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
 
 const CALLS: u32 = 200;
 const MOST: usize = 12;
+const LOOKED_AT: usize = 4 * MOST;
 /// For attempts that nothing ends, so that there is something to draw.
 const PATIENCE: Micros = Micros::from_millis(60_000);

@@ -45,7 +45,7 @@ pub(super) fn figure(
         })
     };
     chart.line("c1", "calls stopped by their own client", of_calls(|second| second.rejected));
-    chart.line("c4", "retries the budget denied, per call", of_calls(|second| second.denied));
+    chart.line("c4", "retries the throttle denied, per call", of_calls(|second| second.denied));
     let held = |second: &Second| second.rejected + second.denied + second.open;
     if record.sum(0, usize::MAX, held) == 0 {
         chart.nothing("nothing: every retry and every call went out");
@@ -57,23 +57,23 @@ pub(super) fn figure(
 
 fn conclusion(policy: &Policy, record: &Run, summary: &Summary, has_breaker: bool) -> String {
     let denied = record.sum(0, usize::MAX, |second| second.denied);
-    let budget = match policy.budget {
-        Budget::None => "No budget bounds the retries of all calls together.".into(),
-        _ if denied == 0 => "The budget denied no retry.".into(),
-        _ => format!("The budget denied {} retries.", short(denied as f64)),
+    let throttle = match policy.budget {
+        Budget::None => "No throttle bounds the retries of all calls together.".into(),
+        _ if denied == 0 => "The throttle denied no retry.".into(),
+        _ => format!("The throttle denied {} retries.", short(denied as f64)),
     };
     if matches!(policy.guard, Guard::Adaptive(_)) {
         let rejected = record.sum(0, usize::MAX, |second| second.rejected);
         let calls = record.sum(0, usize::MAX, |second| second.calls).max(1);
         let share = percent(rejected as f64 / calls as f64);
-        return format!("Adaptive throttling dropped {share} of the calls. {budget}");
+        return format!("Adaptive throttling dropped {share} of the calls. {throttle}");
     }
     if !has_breaker {
-        return format!("There is no breaker. {budget}");
+        return format!("There is no breaker. {throttle}");
     }
     format!(
         "The mean client's breaker kept it away for {} s after the server was back; breakers \
-         opened {} times in all. {budget}",
+         opened {} times in all. {throttle}",
         short(summary.breaker_seconds),
         short(record.opened as f64)
     )

@@ -40,26 +40,27 @@ pub(super) fn figure(
 fn conclusion(scenario: &Scenario, summary: &Summary) -> String {
     let load = percent(scenario.offered() / scenario.capacity());
     let after = (scenario.end.minus(scenario.fault_end()).as_micros() / 1_000_000) as f64;
-    match summary.recovery {
-        None if summary.wasted > 0.5 => format!(
-            "At {load} load the outage never ends: {} s after the fault the server still works for \
-             callers who have given up. Attempts peak at {} times the offered load.",
-            short(after),
-            short(summary.peak)
-        ),
-        None => format!(
-            "Within {} s after the fault the calls do not become good again, at {load} load.",
-            short(after)
-        ),
-        Some(0) => format!(
-            "In this run calls are good again as soon as the fault is over; attempts peak at {} times the \
-             offered load.",
-            short(summary.peak)
-        ),
-        Some(seconds) => format!(
-            "In this run calls are good again {seconds} s after the fault is over; attempts peak at {} times \
-             the offered load.",
-            short(summary.peak)
-        ),
-    }
+    let peak = short(summary.peak);
+    let when = match summary.recovery {
+        None => {
+            let after = short(after);
+            if summary.wasted > 0.5 {
+                return format!(
+                    "At {load} load the outage never ends: {after} s after the fault the server \
+                     still works for callers who have given up. Attempts peak at {peak} times the \
+                     offered load."
+                );
+            }
+            return format!(
+                "Within {after} s after the fault the calls do not become good again, at {load} \
+                 load."
+            );
+        }
+        Some(0) => "as soon as".into(),
+        Some(seconds) => format!("{seconds} s after"),
+    };
+    format!(
+        "In this run calls are good again {when} the fault is over; attempts peak at {peak} times \
+         the offered load."
+    )
 }

@@ -12,7 +12,9 @@ mod raw;
 mod scenario;
 mod size;
 mod span;
+mod taken;
 mod takes;
+mod trouble;
 
 pub use count::counted;
 pub use method::Method;
@@ -22,3 +24,5 @@ pub use scenario::ScenarioFile;
 pub use size::read;
 pub(crate) use span::Span;
 pub use span::parse_span;
+pub use taken::{is_policy, is_scenario};
+pub use trouble::{unread, unwritten};

@@ -9,7 +9,7 @@ use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsE
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, advice, endless, misread, read};
+use super::{Span, advice, endless, misread, read, taken};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -69,8 +69,7 @@ impl Named {
 /// A text that says which presets there are, or what is wrong with the file.
 pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if let Some(preset) = named(name) {
-        let text = format!("# {}\n{}", preset.about, preset.spec.to_toml());
-        let read = parse(&text, false, None).map_err(|all| all.join("\n"))?;
+        let read = parse(&preset.to_toml(), false, None).map_err(|all| all.join("\n"))?;
         return Ok(Named { name: name.into(), ..read });
     }
     let path = folder.join(name);
@@ -84,6 +83,9 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     let text = read(&path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json");
     let named = parse(&text, is_json, None).map_err(|all| {
+        if taken::has_keys_of_a_scenario(&text) {
+            return format!("{} is a scenario, and a policy is needed here", path.display());
+        }
         let all = all.iter().map(|why| format!("{}: {why}", path.display()));
         all.collect::<Vec<_>>().join("\n")
     })?;

@@ -155,9 +155,7 @@ impl RawFleet {
         fleet.propagates_deadlines = self.propagate_deadlines.unwrap_or(false);
         fleet.arrivals = match (self.rate, self.think) {
             (Some(_), Some(_)) => {
-                let why = "belongs to closed arrivals, and fleet.rate to open ones; one of the \
-                           two must go";
-                return Err(Unfit::new("fleet.think", why));
+                return Err(Unfit::new("fleet.think", "is in place of fleet.rate; take one out"));
             }
             (None, Some(think)) if think.0 > Micros::from_millis(30 * 86_400_000) => {
                 return Err(Unfit::new("fleet.think", "must be at most 30 days"));

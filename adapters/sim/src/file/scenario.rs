@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::raw::Raw;
-use super::{Named, misread, place, read, read_policy};
+use super::{Named, misread, place, read, read_policy, taken};
 use crate::Scenario;
 
 /// A scenario as it stands in a file.
@@ -32,7 +32,10 @@ impl ScenarioFile {
     pub fn read(path: &Path) -> Result<Self, String> {
         let source = read(path)?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&source, folder).map_err(|why| format!("{}: {why}", path.display()))
+        Self::parse(&source, folder).map_err(|why| match taken::has_keys_of_a_policy(&source) {
+            true => format!("{} is a policy, and a scenario is needed here", path.display()),
+            false => format!("{}: {why}", path.display()),
+        })
     }
 
     /// Checks a scenario's text; a policy's file is looked for in `folder`.
@@ -82,6 +85,13 @@ impl ScenarioFile {
     /// The method its calls are to, where one was chosen.
     pub fn method(&self) -> Option<&str> {
         self.method.as_deref()
+    }
+
+    /// Whether it sets nothing, so that everything is at its default.
+    pub fn is_empty(&self) -> bool {
+        let table: Result<toml::Table, _> = self.source.parse();
+        let is_empty = |value: &toml::Value| value.as_table().is_some_and(toml::Table::is_empty);
+        table.is_ok_and(|table| table.values().all(is_empty))
     }
 
     /// The seeds.

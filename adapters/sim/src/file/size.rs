@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use super::unread;
+
 /// Reads a text of at most a mebibyte.
 ///
 /// # Errors
@@ -11,10 +13,10 @@ use std::path::Path;
 /// A sentence naming the file: it is missing, a folder, too large, or no UTF-8.
 pub fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+    let file = File::open(path).map_err(|error| format!("{name}: {}", unread(&error)))?;
     let mut text = Vec::new();
     let most = file.take(MOST + 1).read_to_end(&mut text);
-    most.map_err(|error| format!("{name}: {error}"))?;
+    most.map_err(|error| format!("{name}: {}", unread(&error)))?;
     if text.len() as u64 > MOST {
         return Err(format!(
             "{name}: is larger than 1 MiB; a scenario or a policy is a page of text, so this is \

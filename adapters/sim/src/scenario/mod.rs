@@ -28,7 +28,7 @@ pub struct Scenario {
 /// The clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fleet {
-    /// How many clients there are; each has a budget and a breaker of its own.
+    /// How many clients there are; each has a throttle and a breaker of its own.
     pub clients: u32,
     /// When calls start.
     pub arrivals: Arrivals,
@@ -171,6 +171,12 @@ impl Scenario {
                 f64::from(self.fleet.clients) * 1e6 / round
             }
         }
+    }
+
+    /// Whether there are too few calls in a span of so many seconds to judge by: fewer than ten in
+    /// the mean.
+    pub fn has_few_calls_in(&self, seconds: f64) -> bool {
+        self.offered() * seconds < 10.0
     }
 
     /// When the fault ends.

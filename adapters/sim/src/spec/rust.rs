@@ -91,7 +91,7 @@ impl BudgetSpec {
             Self::Grpc(tokens, ratio) => format!("grpc({tokens}, {ratio})"),
             Self::SuccessRefilled(tokens, ratio) => format!("success_refilled({tokens}, {ratio})"),
             Self::Aws(_) | Self::Envoy(_) | Self::Finagle(_) | Self::MongoDb(_) => {
-                *text += "// Its retry budget is a model, which evenkeel does not ship.\n";
+                *text += "// Its throttle is a model, which evenkeel does not ship.\n";
                 return;
             }
         };

@@ -3,10 +3,9 @@
 use core::str::FromStr;
 
 use evenkeel_core::Micros;
-use evenkeel_sim::parse_span;
+use evenkeel_sim::{FEW, parse_span};
 
 use super::Findings;
-use crate::elsewhere::TOO_MANY;
 
 /// Such as `recover.p95 < 60s`.
 pub(crate) struct Assertion {
@@ -48,7 +47,7 @@ enum Unit {
     Share,
 }
 
-/// Infinity stands for "never" and for "without end": no bound is above it.
+/// Infinity stands for "never" and for "for ever": no bound is above it.
 fn seconds(time: Option<u32>) -> f64 {
     time.map_or(f64::INFINITY, f64::from)
 }
@@ -75,7 +74,7 @@ const NAMES: [Name; 12] = [
     name("breaker.seconds", "Added by the breaker", Unit::Seconds, |all| {
         all.batch.mean(|run| run.breaker_seconds)
     }),
-    name("safe.load", "Safe load for this fault", Unit::Share, |all| {
+    name(SAFE_LOAD, "Safe load for this fault", Unit::Share, |all| {
         all.safe_load.unwrap_or(f64::NAN)
     }),
     name("attempts.max", "", Unit::Plain, |all| f64::from(all.worst.attempts)),
@@ -83,6 +82,8 @@ const NAMES: [Name; 12] = [
         all.worst.duration.map_or(f64::INFINITY, |span: Micros| span.as_micros() as f64 / 1e6)
     }),
 ];
+
+const SAFE_LOAD: &str = "safe.load";
 
 const fn name(
     name: &'static str,
@@ -140,7 +141,7 @@ impl Assertion {
             Comparison::Equal => (got - self.bound).abs() < 1e-9,
         };
         let got = match self.name.unit {
-            _ if got.is_infinite() && self.name.name == "duration.max" => "without end".into(),
+            _ if got.is_infinite() && self.name.name == "duration.max" => "for ever".into(),
             _ if got.is_infinite() => "never".into(),
             Unit::Seconds => format!("{got:.1} s"),
             Unit::Share => format!("{:.1} %", got * 100.0),
@@ -154,7 +155,14 @@ impl Assertion {
         if !self.name.row.is_empty() && findings.batch.cut_short() > 0 {
             return Some("a run was cut short at max_events");
         }
-        (self.name.number)(findings).is_nan().then_some(TOO_MANY)
+        let row = findings.facts().into_iter().find(|(row, _)| *row == self.name.row);
+        if row.is_some_and(|(_, value)| value == FEW) {
+            return Some("there are too few calls to judge by");
+        }
+        match self.name.name {
+            SAFE_LOAD => findings.safe_load.err(),
+            _ => None,
+        }
     }
 }
 

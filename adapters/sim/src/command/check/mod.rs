@@ -1,20 +1,17 @@
 //! This file knows `evenkeel check`: a policy's linter, and its exam.
 
 mod assertion;
+mod fleet;
 mod junit;
 mod worst;
 
 use std::path::PathBuf;
 
-use evenkeel_core::Micros;
-use evenkeel_sim::{
-    Arrivals, Batch, Budget, FaultKind, Guard, Named, Policy, Scenario, Summary, cut,
-};
+use evenkeel_sim::{Batch, FaultKind, Named, Scenario, Summary, cut, few};
 
 use crate::out::tell;
-use crate::progress::Progress;
 use crate::simulate::run_all;
-use crate::{elsewhere, input, keep, parallel};
+use crate::{elsewhere, input, keep, value};
 use assertion::Assertion;
 
 /// Lints a policy, says what it would cost in an outage, and checks assertions about that.
@@ -37,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// How many seeds.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 5, value_parser = value::whole(1, 1_000), allow_hyphen_values = true)]
     seeds: u32,
     /// Fails if anything is warned about.
     #[arg(long)]
@@ -50,8 +47,9 @@ pub(crate) struct Args {
 /// What was found out about a policy.
 pub(crate) struct Findings {
     batch: Batch,
-    /// `None` where its runs would be too large.
-    safe_load: Option<f64>,
+    scenario: Scenario,
+    /// Else why it was not looked for.
+    safe_load: Result<f64, &'static str>,
     worst: worst::Worst,
 }
 
@@ -75,12 +73,13 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
     let worst = worst::Worst::of(&named.policy);
     worst.print(&named.policy);
     let findings = find(&named, &scenario, args.seeds, worst)?;
-    if let Some(cut) = cut(&scenario, &findings.batch) {
-        tell!("  warning: {cut}");
-        named.warnings.push(cut);
+    let few = few(&scenario).map(|few| format!("{few}."));
+    for doubt in few.into_iter().chain(cut(&scenario, &findings.batch)) {
+        tell!("  warning: {doubt}");
+        named.warnings.push(doubt);
     }
-    findings.print(&scenario);
-    print_fleet(&named.policy)?;
+    findings.print();
+    fleet::print(&named.policy, &scenario, args.scenario.as_deref())?;
     let verdicts: Vec<_> = assertions.iter().map(|assertion| assertion.judge(&findings)).collect();
     for verdict in &verdicts {
         let sign = if verdict.passes { '✓' } else { '✗' };
@@ -102,52 +101,22 @@ fn find(
     let seeds: Vec<u64> = (0..u64::from(seeds)).map(|index| 11 + 11 * index).collect();
     let runs = run_all(scenario, &named.policy, &seeds, |run| Summary::of(&run, scenario))?;
     let safe_load = elsewhere::safe(scenario, &named.policy, 11)?;
-    Ok(Findings { batch: Batch { runs }, safe_load, worst })
+    Ok(Findings { batch: Batch { runs }, scenario: scenario.clone(), safe_load, worst })
 }
 
 impl Findings {
-    fn print(&self, scenario: &Scenario) {
+    fn print(&self) {
         tell!("In the outage, and what --assert calls it:");
-        for (row, value) in evenkeel_sim::facts(scenario, &self.batch, self.safe_load) {
-            let line = format!("  {row:<34} {value:>8}  {}", assertion::name_of(row));
+        for (row, value) in self.facts() {
+            let line = format!("  {row:<34} {value:>13}  {}", assertion::name_of(row));
             tell!("{}", line.trim_end());
         }
-        if self.safe_load.is_none() {
-            tell!("  The safe load is not looked for: {}.", elsewhere::TOO_MANY);
+        if let Err(why) = self.safe_load {
+            tell!("  The safe load is not looked for: {why}.");
         }
     }
-}
 
-/// What the size of the fleet does: the same load from more clients, each with a budget and a
-/// breaker of its own.
-fn print_fleet(policy: &Policy) -> Result<(), String> {
-    let has = match (policy.budget, policy.guard) {
-        (Budget::None, Guard::None) => {
-            tell!(
-                "Clients remember nothing between calls: as many from more clients are the same."
-            );
-            return Ok(());
-        }
-        (Budget::None, _) => "a breaker",
-        (_, Guard::None) => "a budget",
-        _ => "a budget and a breaker",
-    };
-    tell!("A stall of 30 s, 700 calls/s from more clients, each with {has} of its own:");
-    let sizes = [10, 100, 1_000, 10_000];
-    let progress = Progress::new("4 sizes of the fleet", 4);
-    let times = parallel::each(&sizes, |clients| recovery(policy, *clients), || progress.step());
-    drop(progress);
-    for (clients, time) in sizes.iter().zip(times) {
-        let time = time?.map_or_else(|| "never".into(), |seconds| format!("{seconds} s"));
-        tell!("  {clients:>6} clients: recovered after {time}");
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        evenkeel_sim::facts_of_enough(&self.scenario, &self.batch, self.safe_load.ok())
     }
-    Ok(())
-}
-
-fn recovery(policy: &Policy, clients: u32) -> Result<Option<u32>, String> {
-    let mut scenario = Scenario::outage(FaultKind::Stall);
-    scenario.fleet.clients = clients;
-    scenario.fleet.arrivals = Arrivals::Open { per_second: 700.0 };
-    scenario.end = Micros::from_millis(660_000);
-    evenkeel_sim::recovery_time(&scenario, policy, 11).map_err(|unfit| unfit.to_string())
 }

@@ -34,9 +34,12 @@ impl Worst {
     }
 
     pub(crate) fn print(&self, policy: &Policy) {
-        let duration = self.duration.map_or_else(|| "without end".into(), |span| span.to_string());
+        let takes = match self.duration {
+            Some(span) => format!("takes {span}"),
+            None => "may take for ever".into(),
+        };
         let word = if self.attempts == 1 { "attempt" } else { "attempts" };
-        tell!("At worst, one call makes {} {word} and takes {duration}.", self.attempts);
+        tell!("At worst, one call makes {} {word} and {takes}.", self.attempts);
         let attempts = f64::from(self.attempts);
         tell!("A dead backend below layers of such clients, attempts for each call:");
         let mut product = 1.0;
