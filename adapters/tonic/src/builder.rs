@@ -37,7 +37,7 @@ pub struct Builder {
     pub(crate) ready: Option<Ready>,
     pub(crate) retry: Option<RetryPolicy>,
     pub(crate) restarts_streams: bool,
-    replay_limit: usize,
+    pub(crate) replay_limit: usize,
     commit: Commit,
     pub(crate) hedges: Option<Hedges>,
     pub(crate) idempotent: Option<AllowList>,

@@ -74,7 +74,7 @@ fn together(builder: &Builder) -> Together {
         },
         targets: builder.targets,
         is_throttled: builder.throttle.is_some(),
-        keeps_nothing: builder.retry.as_ref().is_some_and(|retry| retry.replay_limit == 0),
+        keeps_nothing: builder.replay_limit == 0,
     }
 }
 
@@ -93,8 +93,7 @@ fn hedges(builder: &Builder) -> Vec<Hedges> {
     if builder.listed().is_none_or(|list| list.is_empty()) {
         return Vec::new();
     }
-    let retry = builder.retry.as_ref();
-    let retry = retry.map(|retry| Retries { policy: retry.policy, longest: None });
+    let retry = builder.retry.map(|policy| Retries { policy, longest: None });
     let in_place_of = retry.filter(Retries::repeats).map(|retry| retry.policy.max_attempts());
     policies(builder).map(|policy| Hedges { in_place_of, ..shortest(policy) }).collect()
 }
