@@ -13,8 +13,8 @@ pub(crate) fn built() -> Vec<Row> {
     let long = Backoff::new(Duration::MAX, Duration::from_secs(10)).unwrap_err();
     let target = "orders".parse::<TargetName>().unwrap_err();
     let empty = || Kit::builder("orders").pool(Pool::builder().insecure());
-    let upstream = Factory::builder().upstream(empty()).build().err().expect("it has no members");
-    let empty = empty().build().err().expect("it has no members");
+    let upstream = Factory::builder().upstream(empty()).build().expect_err("it has no members");
+    let empty = empty().build().expect_err("it has no members");
     let malformed = MethodTable::from_descriptor_bytes(b"\xff").unwrap_err();
     vec![
         Row::new("Invalid", long, "write a value that the rule allows; zero is not \"none\""),
