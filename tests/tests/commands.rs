@@ -101,11 +101,16 @@ fn a_build_without_a_network_says_what_helps() {
     ] {
         for how in ["check it", "follow it", "tests it"] {
             let script = format!(
-                "source tests/lib.sh; cargo() {{ echo '{words}'; return 1; }}; set -o pipefail
-                part_a() {{ {how} cargo; }}; run_parts a a"
+                "source tests/lib.sh; set -o pipefail
+                cargo() {{
+                    [ $1 != locate-project ] || {{ command cargo \"$@\"; return; }}
+                    echo '{words}'; return 1
+                }}
+                part_a() {{ {how} cargo test; }}; run_parts a a"
             );
             let said = run(1, "bash", &["-c", &script]);
-            assert_eq!(said.contains("run `cargo fetch` once"), helps, "{how}: {said}");
+            let help = "run `cargo fetch --manifest-path Cargo.toml` once";
+            assert_eq!(said.contains(help), helps, "{how}: {said}");
         }
     }
 }
