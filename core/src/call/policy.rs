@@ -62,10 +62,10 @@ impl CallPolicy {
 
     /// Without a limit of its own: only the caller's deadline bounds a call.
     ///
-    /// Give its attempts one then. A trial without any deadline is taken for lost once the breaker's
-    /// open time has passed, unless its call is polled until it ends, which the drivers of the
-    /// adapters need not do: where every call takes longer, a breaker that is half-open stays so,
-    /// and lets one through each open time.
+    /// Give its attempts one then. A breaker's trial without any deadline is taken for lost once the
+    /// open time has passed without a sign of life, such as a message of a stream: else one that
+    /// never ends would keep everybody else out for ever. The price is that where every call is
+    /// silent for longer, a half-open breaker stays so, and lets one through each open time.
     pub const fn unbounded(mut self) -> Self {
         self.timeout = Micros::MAX;
         self.with_normal_slice()

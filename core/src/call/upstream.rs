@@ -39,7 +39,8 @@ pub trait Upstream {
         true
     }
 
-    /// Says that an attempt without a deadline is still under way, so that its lease holds.
+    /// Says that an attempt without a deadline is still under way, so that its lease holds. A call
+    /// asks for it when it is polled, so a driver polls on a sign of life, and not on a timer.
     fn renew(&mut self, _now: Instant, _target: Target, _permit: &Permit) {}
 
     /// How long an attempt may take before another is sent beside it: what the policy says, unless
