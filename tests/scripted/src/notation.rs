@@ -64,9 +64,14 @@ fn ending(word: &str, detail: &str) -> Result<(What, Option<&'static str>), Stri
         }
         _ => {
             let code = Code::from_name(word).filter(|code| *code != Code::Ok);
-            let code = code.ok_or_else(|| format!("{word:?} is no end with {detail:?}"))?;
+            let code = code.ok_or_else(|| {
+                format!("{word:?} is no end with {detail:?}; OK, GONE, REFUSED, SPENT or a code is")
+            })?;
             let why = REASONS.iter().find(|(reason, _)| *reason == detail);
-            let why = why.ok_or_else(|| format!("{word}: {detail:?} is no reason"))?;
+            let why = why.ok_or_else(|| {
+                let known = REASONS.map(|(reason, _)| reason).join(", ");
+                format!("{word}: {detail:?} is no reason; tests/scripted/src/trace.rs has {known}")
+            })?;
             (What::Code(code), Some(why.0))
         }
     })
