@@ -77,7 +77,7 @@ fn failing_script() -> impl Strategy<Value = Script> {
     let round = (0..2u8, failure(), both, -1..=1i64).prop_map(|(which, how, other, aside)| {
         let end = [Step::Sleep(aside), Step::End(which, how)];
         let rest = other.map(|how| [Step::Sleep(aside), end[0], end[1], Step::End(1 - which, how)]);
-        rest.map_or(end.to_vec(), |both| both.to_vec())
+        rest.map_or_else(|| end.to_vec(), |both| both.to_vec())
     });
     (any_settings(), 4..8u16, vec(round, 0..24)).prop_map(|(settings, max_attempts, rounds)| {
         let (caller, timeout) = (None, None);
