@@ -159,7 +159,7 @@ fn what_is_repeated_at_once_outlives_the_failure_of_another() {
         let (second, first) = (hedges.pop().unwrap(), hedges.pop().unwrap());
         let unsent = call.complete(now, &mut pool, first, U.with_sent(Sent::Never));
         assert!(matches!(unsent, Next::Retry { because: Because::Transparent, .. }));
-        let tokens = pool.throttle.as_ref().unwrap().0.clone();
+        let tokens = pool.throttle.as_ref().unwrap().0;
         let next = call.complete(now, &mut pool, second, ends);
         assert_eq!(next == Next::StillTrying, goes_on, "{next:?}");
         assert_eq!(pool.throttle.as_ref().unwrap().0, tokens, "not asked");
