@@ -116,7 +116,7 @@ async fn half_a_day(mode: HealthMode, seed: u32) {
         (peers.iter().map(Peer::count).sum::<usize>() as u64, lab.now() / MINUTE);
     assert!(asked < 4 * minutes * 5, "{asked} in {minutes} minutes");
     assert!(asked > HALF_A_DAY / STEP, "{asked} in {minutes} minutes");
-    assert!(told.load(Ordering::Relaxed) > 100);
+    assert!(told.load(Ordering::Relaxed) > 50);
     lab.checker.stop().await;
     pass(1).await;
     assert!(NAMES.iter().all(|name| lab.channels(name).1 == 0 && lab.net.connections(name) == 0));

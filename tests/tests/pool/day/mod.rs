@@ -213,7 +213,7 @@ async fn half_a_day(mode: HealthMode, seed: u32) {
 
 #[tokio::test(start_paused = true)]
 async fn half_a_day_of_machines_names_and_checks_that_come_and_go_watched() {
-    half_a_day(HealthMode::Watch, 1).await;
+    half_a_day(HealthMode::Watch, 17).await;
 }
 
 #[tokio::test(start_paused = true)]
