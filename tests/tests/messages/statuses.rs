@@ -10,7 +10,7 @@ use evenkeel_core::{BreakerPolicy, BudgetPolicy, Consecutive, Micros, RetryPolic
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Dial, Network, Peer, RawClient, Reason, Reply, Stub};
 use evenkeel_tokio::{Budget, with_budget};
-use evenkeel_tonic::connect::{self, DialError, NotConnected};
+use evenkeel_tonic::connect::{self, DialError, NotConnected, Why};
 use evenkeel_tonic::health::HealthChecker;
 use evenkeel_tonic::{
     BudgetExhausted, Builder, CircuitOpen, Closed, DeadlinePassed, Factory, Kit, NoHealthyTargets,
@@ -251,7 +251,8 @@ async fn connecting() -> Vec<Row> {
         Row::new(
             "DialError::Connector",
             DialError::Connector(Arc::new(io)),
-            "its source is the connector's own error: an address, a port, a certificate",
+            "its source is the connector's own error: an address, a port, a socket. A handshake of \
+             TLS comes later: `DialError::LostEarly`",
         ),
         Row::new(
             "DialError::TimedOut",
@@ -260,9 +261,13 @@ async fn connecting() -> Vec<Row> {
         ),
         Row::new(
             "DialError::LostEarly",
-            DialError::LostEarly { after: Micros::from_millis(30) },
-            "it accepts and hangs up: not a gRPC server, TLS on one side only, or a proxy without \
-             a server behind it",
+            DialError::LostEarly { after: Micros::from_millis(30), why: Why::default() },
+            "it accepts and hangs up: not a gRPC server, TLS on one side only, a proxy without a \
+             server behind it; or a certificate is not trusted, or is for another name. Which of \
+             these is its source, once a call has come for the connection: what TLS says, such as \
+             `invalid peer certificate: UnknownIssuer`. A server that wants another certificate of \
+             this client says so when the handshake is over for this side, and nothing of that \
+             comes through: see the server's log",
         ),
         Row::new(
             "DialError::Abandoned",
