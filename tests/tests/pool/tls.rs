@@ -182,21 +182,36 @@ fn what_cannot_be_right_is_refused_when_the_client_is_built() {
     let authority = Authority::new();
     // This build has no roots, so somebody must be named.
     let nobody = refused(Tls::new());
-    assert!(matches!(nobody, BuildError::Refused { field: "channel.tls.ca", .. }), "{nobody}");
+    assert!(matches!(nobody, BuildError::Refused { field: "channel.tls.ca_file", .. }), "{nobody}");
+    assert!(nobody.to_string().contains("(ca_file, in code Tls::ca)"), "{nobody}");
     let trusted = || Tls::new().ca(authority.pem());
     let (certificate, key) = authority.vouch_for("gateway");
     let (_, other_key) = authority.vouch_for("gateway");
-    for tls in [
-        trusted().identity("garbage", "garbage"),
-        trusted().identity(&certificate, "garbage"),
-        trusted().identity(&certificate, other_key),
-        trusted().name("not a name"),
-        trusted().name(""),
+    let block = "-----BEGIN CERTIFICATE-----\nno base64!\n-----END CERTIFICATE-----\n";
+    for (expected, tls) in [
+        ("channel.tls.ca_file", Tls::new().ca("garbage")),
+        ("channel.tls.ca_file", Tls::new().ca("")),
+        // The file beside the one that was meant, and one of several.
+        ("channel.tls.ca_file", Tls::new().ca(&key)),
+        ("channel.tls.ca_file", trusted().ca("garbage")),
+        ("channel.tls", Tls::new().ca(block)),
+        ("channel.tls.cert_file", trusted().identity("garbage", "garbage")),
+        ("channel.tls.cert_file", trusted().identity(&key, &certificate)),
+        ("channel.tls.key_file", trusted().identity(&certificate, "garbage")),
+        ("channel.tls", trusted().identity(&certificate, other_key)),
+        ("channel.tls", trusted().name("not a name")),
+        ("channel.tls", trusted().name("")),
     ] {
         let shown = format!("{tls:?}");
         assert!(!shown.contains("PRIVATE") && !shown.contains("garbage"), "{shown}");
         let error = refused(tls);
-        assert!(matches!(error, BuildError::Refused { field: "channel.tls", .. }), "{error}");
+        let BuildError::Refused { field, .. } = &error else { panic!("{error}") };
+        assert_eq!(*field, expected, "{error}");
     }
+    // And where nobody is named yet whom it could be tried with.
+    let (_keep, targets) = tokio::sync::watch::channel(Vec::new());
+    let nobody_yet = Pool::builder().tls(Tls::new().ca("garbage")).watch(targets);
+    let error = plain().build_pool(nobody_yet).unwrap_err();
+    assert!(matches!(error, BuildError::Refused { field: "channel.tls.ca_file", .. }), "{error}");
     assert!(!format!("{:?}", trusted().identity(&certificate, &key)).contains("PRIVATE"));
 }
