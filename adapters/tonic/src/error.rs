@@ -47,7 +47,8 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     None
 }
 
-/// The request had no time left for this call: nothing was sent. The status is
+/// The request had no time left for this call, or of a strict budget less than its `min_timeout`,
+/// which is so where `elapsed` is less than `total`: nothing was sent. The status is
 /// `DEADLINE_EXCEEDED`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -171,6 +172,14 @@ impl Error for BuildError {}
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, elapsed, total } = self;
+        if elapsed < total {
+            let left = total.minus(*elapsed);
+            return write!(
+                f,
+                "request deadline too near for {method}: {left} of {total} left, and a strict \
+                 budget refuses less than budget.min_timeout"
+            );
+        }
         write!(
             f,
             "request deadline exceeded before {method}: {elapsed} elapsed, budget was {total}"

@@ -60,7 +60,10 @@ async fn local() -> Vec<Row> {
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
     let refused = orders().build(Stub::new([busy()])).unwrap();
-    let refused = with_budget(Some(spent), fails(refused)).await;
+    let strict = Budget::new(SECOND * 3 / 10, BudgetPolicy::DEFAULT.strict()).unwrap();
+    let exceeded = with_budget(Some(spent), fails(refused.clone())).await;
+    tokio::time::sleep(SECOND * 13 / 50).await;
+    let too_near = with_budget(Some(Arc::new(strict)), fails(refused)).await;
     vec![
         Row::new(
             "Stopped",
@@ -84,9 +87,16 @@ async fn local() -> Vec<Row> {
         ),
         Row::new(
             "BudgetExhausted",
-            said::<BudgetExhausted>(&refused),
+            said::<BudgetExhausted>(&exceeded),
             "nothing was sent: what came before in this request used its time up. Look there, or \
              keep a reserve (`budget.reserve_for_next`)",
+        ),
+        Row::new(
+            "BudgetExhausted",
+            said::<BudgetExhausted>(&too_near),
+            "the same, with `budget.mode = \"strict\"`: something is left, but less than \
+             `budget.min_timeout`, which such a budget holds for too little to begin with. Lower \
+             that, or use `floor`",
         ),
     ]
 }
