@@ -258,7 +258,9 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
     ),
     (
         "quarantined",
-        "an attempt did not reach this member; it is passed over for `balancing.quarantine`",
+        "an attempt at this member ended in `UNAVAILABLE` or `DEADLINE_EXCEEDED`: it was not reached, was \
+         too late, or said so itself, with a pushback or without. It is passed over for \
+         `balancing.quarantine`",
     ),
     ("retry", "in the span of a call: what the next attempt waits for"),
     (
