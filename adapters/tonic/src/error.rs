@@ -71,6 +71,8 @@ pub struct Stopped {
     pub attempts: u16,
     /// Where nothing is retried at all: no list of codes is what stopped it then.
     pub(crate) never: Option<Never>,
+    /// The server's `grpc-retry-pushback-ms` made no sense, which counts as a "do not retry".
+    pub(crate) unreadable: bool,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
     /// was in an earlier attempt.
@@ -192,6 +194,11 @@ impl Error for BudgetExhausted {}
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no further attempt after {}: ", self.attempts)?;
+        if self.unreadable {
+            return f.write_str(
+                "the peer sent a grpc-retry-pushback-ms that cannot be read, which is taken for a no",
+            );
+        }
         match self.never.filter(|_| self.reason == StopReason::NotRetryable) {
             Some(Never::Call) => f.write_str("this call does not retry"),
             Some(Never::Client) => f.write_str("this client does not retry"),

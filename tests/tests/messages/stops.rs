@@ -84,13 +84,17 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
             "StopReason::NotRetryable",
             "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong \
              there. Where there are none at all, neither `[retry]` nor `Builder::retry` is set, and \
-             the error says that the client does not retry. For `DEADLINE_EXCEEDED` look for a \
+             the error says that the client does not retry. Where others are retried and this call or \
+             method is not (`CallOptions::without_retry`, `RetryPolicy::OFF`, a service config), it is \
+             told as `without_retry`, whatever its code. For `DEADLINE_EXCEEDED` look for a \
              `DeadlinePassed` in the sources first: then the deadline was ours, and no server's \
              word; its `limit` says which",
         ),
         StopReason::PushedBack => (
             "StopReason::PushedBack",
-            "the server said not to retry (`grpc-retry-pushback-ms`); it knows why",
+            "the server said not to retry (`grpc-retry-pushback-ms`); it knows why. One that cannot \
+             be read, or is out of range, counts as a no as well (gRPC A6): then the error says so, \
+             it is told as `unreadable_pushback`, and who writes that header has a fault to mend",
         ),
         StopReason::Succeeded => ("StopReason::Succeeded", "nothing"),
         StopReason::Throttled => (
