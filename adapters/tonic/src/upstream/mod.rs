@@ -14,6 +14,7 @@ use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
+use crate::warn::named;
 
 mod limits;
 mod pooled;
@@ -291,7 +292,7 @@ pub(crate) fn warn_of_a_full_table(settings: &Settings) {
     let size = settings.breaker.as_ref().map_or(0, |(_, table)| table.len());
     tracing::warn!(
         target: "evenkeel",
-        upstream = target,
+        upstream = named(&settings.target),
         size,
         "every circuit breaker in the table protects or is in use, and a new method needs one; \
          raise breaker.max_methods, or look where so many method names come from",
