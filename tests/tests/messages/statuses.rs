@@ -227,7 +227,9 @@ async fn transport() -> Vec<Row> {
             TransportError::in_body(io::Error::from(io::ErrorKind::ConnectionReset)),
             "nobody knows: repeated only for methods that may be executed twice. With a frame error \
              at its end (`frame with invalid size`), on a new connection: not a gRPC port, or TLS on \
-             one side only",
+             one side only. `UNKNOWN`, with no transport's error behind it: a layer of tower's below \
+             this client refused with an error of its own (`load_shed`, `timeout`). It counts against \
+             the server; `map_err` it into the `tonic::Status` that it should count as",
         ),
     ]
 }
