@@ -6,12 +6,13 @@ use evenkeel_settings::{Hedges, Listed, Retries, Together, Warning};
 use evenkeel_tokio::AnyRule;
 use evenkeel_tokio::core::{BreakerPolicy, Micros};
 
+use crate::warn::named;
 use crate::{Builder, HedgeDelay, HedgePolicy};
 
 /// Warns of settings that are right one by one and look wrong together. Each is worth one warning
 /// in the life of a client, so it is given when the client is built.
 pub(crate) fn warn(builder: &Builder) {
-    let upstream = &*builder.target;
+    let upstream = named(&builder.target);
     for warning in found(builder).into_iter().chain(builder.misspelled()) {
         tracing::warn!(target: "evenkeel", upstream, "{warning}");
     }

@@ -47,7 +47,8 @@ pub fn cause<E: Error + 'static>(status: &Status) -> Option<&E> {
     None
 }
 
-/// The request had no time left for this call: nothing was sent. The status is
+/// The request had no time left for this call, or of a strict budget less than its `min_timeout`,
+/// which is so where `elapsed` is less than `total`: nothing was sent. The status is
 /// `DEADLINE_EXCEEDED`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -70,6 +71,8 @@ pub struct Stopped {
     pub attempts: u16,
     /// Where nothing is retried at all: no list of codes is what stopped it then.
     pub(crate) never: Option<Never>,
+    /// The server's `grpc-retry-pushback-ms` made no sense, which counts as a "do not retry".
+    pub(crate) unreadable: bool,
     /// The status as it was, where it has a source of its own, such as a
     /// [`TransportError`](crate::TransportError); behind the last status a server sent, where that
     /// was in an earlier attempt.
@@ -171,6 +174,14 @@ impl Error for BuildError {}
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, elapsed, total } = self;
+        if elapsed < total {
+            let left = total.minus(*elapsed);
+            return write!(
+                f,
+                "request deadline too near for {method}: {left} of {total} left, and a strict \
+                 budget refuses less than budget.min_timeout"
+            );
+        }
         write!(
             f,
             "request deadline exceeded before {method}: {elapsed} elapsed, budget was {total}"
@@ -183,6 +194,11 @@ impl Error for BudgetExhausted {}
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no further attempt after {}: ", self.attempts)?;
+        if self.unreadable {
+            return f.write_str(
+                "the peer sent a grpc-retry-pushback-ms that cannot be read, which is taken for a no",
+            );
+        }
         match self.never.filter(|_| self.reason == StopReason::NotRetryable) {
             Some(Never::Call) => f.write_str("this call does not retry"),
             Some(Never::Client) => f.write_str("this client does not retry"),

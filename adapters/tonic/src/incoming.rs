@@ -7,7 +7,7 @@ use tonic::GrpcMethod;
 use tonic::body::Body;
 
 use crate::settings::Settings;
-use crate::warn::Warning;
+use crate::warn::{Warning, named};
 use crate::wire::timeout::{self, Timeout};
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the
@@ -42,7 +42,7 @@ pub(crate) fn callers_deadline(
         Timeout::Malformed if settings.warned.first(Warning::MalformedTimeout) => {
             tracing::warn!(
                 target: "evenkeel",
-                upstream = &*settings.target,
+                upstream = named(&settings.target),
                 method = request.uri().path(),
                 "a caller's grpc-timeout is not up to 8 digits and one of H, M, S, m, u, n: it is \
                  left out, and the call has the configured timeout alone",

@@ -9,6 +9,7 @@ use evenkeel_tokio::{AnyRule, Handle, TokioClock};
 use crate::observe::View;
 use crate::settings::{KeyRef, is_name};
 use crate::upstream::Route;
+use crate::warn::named;
 use crate::{BreakerKey, Resilient};
 
 /// One circuit breaker of a client, for an operator's hand: found with
@@ -73,7 +74,7 @@ impl CircuitBreaker {
             view.set_by_hand(&self.key.target, from, transition);
         }
         let (upstream, method, state) =
-            (&*self.upstream, &*self.key.method, transition.state().name());
+            (named(&self.upstream), &*self.key.method, transition.state().name());
         // Where there are no members, it is the upstream's own.
         let member = Some(&*self.key.target).filter(|_| self.pooled);
         tracing::info!(

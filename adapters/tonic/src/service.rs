@@ -26,7 +26,7 @@ use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
 use crate::settings::{Method, Settings};
 use crate::upstream::{Bound, MethodUpstream, Retries, Route};
-use crate::warn::Warning;
+use crate::warn::{Warning, named};
 use crate::wire::{self, timeout};
 use crate::{CallOptions, Snapshots};
 
@@ -165,7 +165,7 @@ impl<S> Resilient<S> {
             if warned.first(Warning::Stacked) {
                 tracing::warn!(
                     target: "evenkeel",
-                    upstream = &*self.settings.target,
+                    upstream = named(&self.settings.target),
                     "a resilient service is stacked on another: the inner one stands down; \
                      take one of them out",
                 );
@@ -178,7 +178,7 @@ impl<S> Resilient<S> {
         {
             tracing::warn!(
                 target: "evenkeel",
-                upstream = &*self.settings.target,
+                upstream = named(&self.settings.target),
                 "something above this client retries too, and attempts multiply; keep one retry \
                  loop",
             );
@@ -229,7 +229,7 @@ impl<S> Resilient<S> {
         match method.ready {
             Some(true) if block.require_deadline && deadline.is_none() => {
                 if self.settings.warned.first(Warning::ReadyWithoutDeadline) {
-                    let (upstream, method) = (&*self.settings.target, &*method.path);
+                    let (upstream, method) = (named(&self.settings.target), &*method.path);
                     tracing::warn!(
                         target: "evenkeel",
                         upstream,

@@ -25,6 +25,7 @@ use crate::flow::{Concluded, Flow};
 use crate::held::Held;
 use crate::messages::Whole;
 use crate::restart::{Restart, other_encoding};
+use crate::warn::named;
 use crate::wire::status;
 
 /// The body of a response that was handed over before its end.
@@ -152,7 +153,7 @@ impl<S: Below, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
                 let upstream = flow.driven.upstream();
                 tracing::warn!(
                     target: "evenkeel",
-                    upstream = &*upstream.settings().target,
+                    upstream = named(&upstream.settings().target),
                     method = &*upstream.method().path,
                     "a response stream broke and was started anew: items repeat",
                 );

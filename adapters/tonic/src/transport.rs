@@ -48,7 +48,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub struct TransportError {
     code: Code,
     sent: Sent,
-    pub(crate) source: BoxError,
+    /// Shared with what is known of the same connection.
+    pub(crate) source: Arc<dyn Error + Send + Sync>,
 }
 
 impl TransportError {
@@ -58,7 +59,7 @@ impl TransportError {
     /// Any error is welcome. One that says nothing about a transport is `UNKNOWN` and
     /// [`Sent::Maybe`]; a [`Status`] that says nothing about one keeps its code.
     pub fn before_headers(source: impl Into<BoxError>) -> Self {
-        let source = source.into();
+        let source: Arc<dyn Error + Send + Sync> = source.into().into();
         let (code, sent) = classify(&*source);
         Self { code, sent, source }
     }

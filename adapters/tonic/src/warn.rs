@@ -1,6 +1,11 @@
-//! This file knows what deserves a warning, and that nobody reads the same one twice.
+//! This file knows what deserves a warning, whose it is, and that nobody reads the same one twice.
 
 use portable_atomic::{AtomicU8, Ordering};
+
+/// The client's name as the field `upstream` of an event, which a client without one leaves out.
+pub(crate) fn named(upstream: &str) -> Option<&str> {
+    (!upstream.is_empty()).then_some(upstream)
+}
 
 /// The warnings a client can give, each once in its life.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,10 @@ fn a_pool_is_not_insecure_by_accident() {
         assert!(error.to_string().contains("turn on the feature tls-ring"), "{error}");
     } else if cfg!(not(any(feature = "tls-native-roots", feature = "tls-webpki-roots"))) {
         let error = built.unwrap_err();
-        assert!(matches!(error, BuildError::Refused { field: "channel.tls.ca", .. }), "{error}");
+        assert!(
+            matches!(error, BuildError::Refused { field: "channel.tls.ca_file", .. }),
+            "{error}"
+        );
     } else {
         assert!(built.is_ok());
     }

@@ -5,6 +5,7 @@ use core::time::Duration;
 use evenkeel_core::{Backoff, Code, CodeSet};
 use evenkeel_settings::target::TargetName;
 use evenkeel_settings::{MethodPattern, Settings, Warning};
+use evenkeel_tonic::pool::Tls;
 use evenkeel_tonic::{BuildError, DescriptorError, Factory, Kit, MethodTable, Pool, Resilient};
 
 use crate::Row;
@@ -15,6 +16,11 @@ pub(crate) fn built() -> Vec<Row> {
     let empty = || Kit::builder("orders").pool(Pool::builder().insecure());
     let upstream = Factory::builder().upstream(empty()).build().expect_err("it has no members");
     let empty = empty().build().expect_err("it has no members");
+    let trusting = |tls| {
+        let pool = Pool::builder().tls(tls).target("orders:443").expect("a target");
+        Kit::builder("orders").pool(pool).build().expect_err("it trusts nobody")
+    };
+    let (trusting_nobody, trusting_junk) = (trusting(Tls::new()), trusting(Tls::new().ca("junk")));
     let malformed = MethodTable::from_descriptor_bytes(b"\xff").unwrap_err();
     vec![
         Row::new("Invalid", long, "write a value that the rule allows; zero is not \"none\""),
@@ -49,6 +55,18 @@ pub(crate) fn built() -> Vec<Row> {
             "BuildError::Refused",
             empty,
             "the rule says what is missing, or what does not go with what",
+        ),
+        Row::new(
+            "BuildError::Refused",
+            trusting_nobody,
+            "TLS is on unless `insecure` says otherwise, and this build has no roots of its own: \
+             name whom to trust",
+        ),
+        Row::new(
+            "BuildError::Refused",
+            trusting_junk,
+            "the file of another thing, such as the key beside it, or one in DER: \
+             `openssl x509 -inform der` makes PEM of that",
         ),
         Row::new("BuildError::Target", BuildError::Target(target), "see [targets](#targets)"),
         Row::new(

@@ -72,7 +72,7 @@ pub(crate) fn events() -> Vec<Event> {
     events.into_iter().collect()
 }
 
-/// Log lines that do not say whose they are, or that show a code as Rust spells it.
+/// Log lines that do not say whose they are, or say it of who has no name, or that show a code as Rust spells it.
 pub(crate) fn unlike_the_others() -> Vec<String> {
     let mut found = Vec::new();
     for text in sources() {
@@ -80,7 +80,10 @@ pub(crate) fn unlike_the_others() -> Vec<String> {
             let begins = format!("tracing::{level}!(");
             let calls = text.split(&begins).skip(1);
             let calls = calls.filter_map(|call| call.split(");").next());
-            let unlike = |call: &&str| !call.contains("upstream") || call.contains("?code");
+            let unlike = |call: &&str| {
+                let is_whole = call.contains("upstream = &*");
+                !call.contains("upstream") || is_whole || call.contains("?code")
+            };
             found.extend(calls.filter(unlike).map(str::to_owned));
         }
     }
@@ -258,7 +261,9 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
     ),
     (
         "quarantined",
-        "an attempt did not reach this member; it is passed over for `balancing.quarantine`",
+        "an attempt at this member ended in `UNAVAILABLE` or `DEADLINE_EXCEEDED`: it was not reached, was \
+         too late, or said so itself, with a pushback or without. It is passed over for \
+         `balancing.quarantine`",
     ),
     ("retry", "in the span of a call: what the next attempt waits for"),
     (

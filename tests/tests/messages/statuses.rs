@@ -10,7 +10,7 @@ use evenkeel_core::{BreakerPolicy, BudgetPolicy, Consecutive, Micros, RetryPolic
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tests::{Dial, Network, Peer, RawClient, Reason, Reply, Stub};
 use evenkeel_tokio::{Budget, with_budget};
-use evenkeel_tonic::connect::{self, DialError, NotConnected};
+use evenkeel_tonic::connect::{self, DialError, NotConnected, Why};
 use evenkeel_tonic::health::HealthChecker;
 use evenkeel_tonic::{
     BudgetExhausted, Builder, CircuitOpen, Closed, DeadlinePassed, Factory, Kit, NoHealthyTargets,
@@ -60,7 +60,10 @@ async fn local() -> Vec<Row> {
     let spent = Arc::new(Budget::new(3 * SECOND, BudgetPolicy::DEFAULT).unwrap());
     tokio::time::sleep(SECOND * 16 / 5).await;
     let refused = orders().build(Stub::new([busy()])).unwrap();
-    let refused = with_budget(Some(spent), fails(refused)).await;
+    let strict = Budget::new(SECOND * 3 / 10, BudgetPolicy::DEFAULT.strict()).unwrap();
+    let exceeded = with_budget(Some(spent), fails(refused.clone())).await;
+    tokio::time::sleep(SECOND * 13 / 50).await;
+    let too_near = with_budget(Some(Arc::new(strict)), fails(refused)).await;
     vec![
         Row::new(
             "Stopped",
@@ -84,9 +87,16 @@ async fn local() -> Vec<Row> {
         ),
         Row::new(
             "BudgetExhausted",
-            said::<BudgetExhausted>(&refused),
+            said::<BudgetExhausted>(&exceeded),
             "nothing was sent: what came before in this request used its time up. Look there, or \
              keep a reserve (`budget.reserve_for_next`)",
+        ),
+        Row::new(
+            "BudgetExhausted",
+            said::<BudgetExhausted>(&too_near),
+            "the same, with `budget.mode = \"strict\"`: something is left, but less than \
+             `budget.min_timeout`, which such a budget holds for too little to begin with. Lower \
+             that, or use `floor`",
         ),
     ]
 }
@@ -217,7 +227,9 @@ async fn transport() -> Vec<Row> {
             TransportError::in_body(io::Error::from(io::ErrorKind::ConnectionReset)),
             "nobody knows: repeated only for methods that may be executed twice. With a frame error \
              at its end (`frame with invalid size`), on a new connection: not a gRPC port, or TLS on \
-             one side only",
+             one side only. `UNKNOWN`, with no transport's error behind it: a layer of tower's below \
+             this client refused with an error of its own (`load_shed`, `timeout`). It counts against \
+             the server; `map_err` it into the `tonic::Status` that it should count as",
         ),
     ]
 }
@@ -251,7 +263,8 @@ async fn connecting() -> Vec<Row> {
         Row::new(
             "DialError::Connector",
             DialError::Connector(Arc::new(io)),
-            "its source is the connector's own error: an address, a port, a certificate",
+            "its source is the connector's own error: an address, a port, a socket. A handshake of \
+             TLS comes later: `DialError::LostEarly`",
         ),
         Row::new(
             "DialError::TimedOut",
@@ -260,9 +273,13 @@ async fn connecting() -> Vec<Row> {
         ),
         Row::new(
             "DialError::LostEarly",
-            DialError::LostEarly { after: Micros::from_millis(30) },
-            "it accepts and hangs up: not a gRPC server, TLS on one side only, or a proxy without \
-             a server behind it",
+            DialError::LostEarly { after: Micros::from_millis(30), why: Why::default() },
+            "it accepts and hangs up: not a gRPC server, TLS on one side only, a proxy without a \
+             server behind it; or a certificate is not trusted, or is for another name. Which of \
+             these is its source, once a call has come for the connection: what TLS says, such as \
+             `invalid peer certificate: UnknownIssuer`. A server that wants another certificate of \
+             this client says so when the handshake is over for this side, and nothing of that \
+             comes through: see the server's log",
         ),
         Row::new(
             "DialError::Abandoned",

@@ -71,27 +71,36 @@ fn about(reason: StopReason) -> (&'static str, &'static str) {
         StopReason::NotIdempotent => (
             "StopReason::NotIdempotent",
             "it may have been done. Ask for its state before you repeat it; if it is harmless, say \
-             so with `idempotency_level` in the `.proto` or `retry.idempotent_methods`. A limit \
-             that passed before there was a connection counts like one that passed after; \
+             so with `idempotency_level` in the `.proto` or `retry.idempotent_methods`. If the \
+             `.proto` says so already, its table was not given to `Builder::methods`, which takes one \
+             after the other. A limit that passed before there was a connection counts like one that passed after; \
              `connecting` and `unconnected` of a `DeadlinePassed` in its sources tell which",
         ),
         StopReason::NotReplayable => (
             "StopReason::NotReplayable",
             "a request stream that was read, or a message above `retry.replay_limit`: repeat the \
              call yourself. Or a response that had begun: of a stream its items would come a second \
-             time, so only you know from where to go on",
+             time, so only you know from where to go on. Or nothing had come of a stream yet: one that \
+             the method table calls so is repeated with `retry.retry_streaming` only. (Without a \
+             table nobody knows it for a stream until its answer has begun.)",
         ),
         StopReason::NotRetryable => (
             "StopReason::NotRetryable",
             "the code is not in `retry.codes`; [retries](guide/retries.md) says which belong \
              there. Where there are none at all, neither `[retry]` nor `Builder::retry` is set, and \
-             the error says that the client does not retry. For `DEADLINE_EXCEEDED` look for a \
+             the error says that the client does not retry. Where others are retried and this call or \
+             method is not (`CallOptions::without_retry`, `RetryPolicy::OFF`, a service config), it is \
+             told as `without_retry`, whatever its code. For `DEADLINE_EXCEEDED` look for a \
              `DeadlinePassed` in the sources first: then the deadline was ours, and no server's \
-             word; its `limit` says which",
+             word; its `limit` says which. With a `TransportError` there that ends in `Timeout \
+             expired`, it was a timer of tonic's: leave `Endpoint::timeout` out, and set \
+             `timeout.default`",
         ),
         StopReason::PushedBack => (
             "StopReason::PushedBack",
-            "the server said not to retry (`grpc-retry-pushback-ms`); it knows why",
+            "the server said not to retry (`grpc-retry-pushback-ms`); it knows why. One that cannot \
+             be read, or is out of range, counts as a no as well (gRPC A6): then the error says so, \
+             it is told as `unreadable_pushback`, and who writes that header has a fault to mend",
         ),
         StopReason::Succeeded => ("StopReason::Succeeded", "nothing"),
         StopReason::Throttled => (

@@ -1,6 +1,7 @@
 //! How often was it tried, and what for: G87, and the reasons why it was not.
 
-use evenkeel_tests::Reply;
+use evenkeel_tests::{RawClient, Reply};
+use evenkeel_tonic::CallOptions;
 use evenkeel_tonic::core::ThrottlePolicy;
 use tonic::{Code, Status};
 
@@ -59,10 +60,11 @@ async fn the_buckets_are_the_documented_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn each_reason_for_no_further_attempt_is_counted_once() {
-    let hint = || busy().trailer("grpc-retry-pushback-ms", "-1");
-    let cases: [(&str, &'static str, Vec<Reply>); 5] = [
+    let hint = |millis| busy().trailer("grpc-retry-pushback-ms", millis);
+    let cases: [(&str, &'static str, Vec<Reply>); 6] = [
         ("attempts", ECHO, vec![busy()]),
-        ("pushback", ECHO, vec![hint()]),
+        ("pushback", ECHO, vec![hint("-1")]),
+        ("unreadable_pushback", ECHO, vec![hint("soon")]),
         ("not_retryable", ECHO, vec![fails(Code::NotFound)]),
         ("not_idempotent", CHARGE, vec![busy()]),
         ("deadline", ECHO, vec![busy().after(millis(4_950))]),
@@ -77,6 +79,19 @@ async fn each_reason_for_no_further_attempt_is_counted_once() {
         assert_eq!(values.iter().collect::<Vec<_>>(), [reason]);
         assert_eq!(read.of(DENIED, &[]), 1.0, "{reason}");
     }
+}
+
+/// Its code is on the list, so "not retryable" would be told of the wrong thing.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_wants_no_retries_is_denied_them_by_itself() {
+    let figures = Figures::new();
+    let lab = Lab::new(counted(&figures).retry(retries(3, 100)), [busy()]);
+    let mut request = tonic::Request::new("ping");
+    request.extensions_mut().insert(CallOptions::new().without_retry());
+    let mut client = RawClient::of(ECHO, lab.service.clone());
+    client.unary(request).await.unwrap_err();
+    assert_eq!(figures.read().of(DENIED, &[("reason", "without_retry")]), 1.0);
+    assert_eq!(figures.read().of(DENIED, &[]), 1.0);
 }
 
 #[tokio::test(start_paused = true)]

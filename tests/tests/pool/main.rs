@@ -14,6 +14,7 @@ mod crowd;
 mod day;
 mod documented;
 mod faults;
+mod handshakes;
 mod health;
 mod kit;
 mod members;

@@ -4,6 +4,7 @@
 use core::convert::Infallible;
 use core::future::{Ready, ready};
 use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use evenkeel_core::Sent;
 use evenkeel_tests::{Network, RawClient, RawCodec};
 use evenkeel_tonic::pool::Tls;
 use evenkeel_tonic::{BuildError, Pool, TransportError, cause};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tonic::body::Body;
 use tonic::server::{Grpc, NamedService, UnaryService};
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
@@ -51,17 +52,23 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
+/// How many authorities there were.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
 /// Vouches for servers and clients.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // A certificate names who vouches for it: two of one name would be one with a wrong key.
+        let name = format!("authority {}", MADE.fetch_add(1, Ordering::Relaxed));
+        params.distinguished_name.push(DnType::CommonName, name);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
@@ -73,8 +80,14 @@ impl Authority {
     }
 
     /// Serves on the host `orders.internal` of a new network, under the name `name`.
-    fn serve(&self, name: &str, clients: Option<&Self>) -> Network {
+    pub(crate) fn serve(&self, name: &str, clients: Option<&Self>) -> Network {
         let net = Network::new();
+        self.serve_on(&net, name, clients);
+        net
+    }
+
+    /// The same on the network there is.
+    pub(crate) fn serve_on(&self, net: &Network, name: &str, clients: Option<&Self>) {
         let (certificate, key) = self.vouch_for(name);
         let mut tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
         if let Some(clients) = clients {
@@ -82,8 +95,15 @@ impl Authority {
         }
         let server = Server::builder().tls_config(tls).unwrap().add_service(Echo);
         tokio::spawn(server.serve_with_incoming(net.listen("orders.internal")));
-        net
     }
+}
+
+/// The same server without TLS.
+pub(crate) fn in_the_clear() -> Network {
+    let net = Network::new();
+    let server = Server::builder().add_service(Echo);
+    tokio::spawn(server.serve_with_incoming(net.listen("orders.internal")));
+    net
 }
 
 async fn call(net: &Network, tls: Tls) -> Result<String, Status> {
@@ -136,9 +156,7 @@ async fn with_one_side_in_the_clear_nothing_is_said() {
     let mut client = RawClient::of(ECHO, plain().build_pool(pool).unwrap());
     assert!(client.unary("ping").await.is_err());
 
-    let net = Network::new();
-    let server = Server::builder().add_service(Echo);
-    tokio::spawn(server.serve_with_incoming(net.listen("orders.internal")));
+    let net = in_the_clear();
     assert!(call(&net, Tls::new().ca(authority.pem())).await.is_err());
 }
 
@@ -164,21 +182,36 @@ fn what_cannot_be_right_is_refused_when_the_client_is_built() {
     let authority = Authority::new();
     // This build has no roots, so somebody must be named.
     let nobody = refused(Tls::new());
-    assert!(matches!(nobody, BuildError::Refused { field: "channel.tls.ca", .. }), "{nobody}");
+    assert!(matches!(nobody, BuildError::Refused { field: "channel.tls.ca_file", .. }), "{nobody}");
+    assert!(nobody.to_string().contains("(ca_file, in code Tls::ca)"), "{nobody}");
     let trusted = || Tls::new().ca(authority.pem());
     let (certificate, key) = authority.vouch_for("gateway");
     let (_, other_key) = authority.vouch_for("gateway");
-    for tls in [
-        trusted().identity("garbage", "garbage"),
-        trusted().identity(&certificate, "garbage"),
-        trusted().identity(&certificate, other_key),
-        trusted().name("not a name"),
-        trusted().name(""),
+    let block = "-----BEGIN CERTIFICATE-----\nno base64!\n-----END CERTIFICATE-----\n";
+    for (expected, tls) in [
+        ("channel.tls.ca_file", Tls::new().ca("garbage")),
+        ("channel.tls.ca_file", Tls::new().ca("")),
+        // The file beside the one that was meant, and one of several.
+        ("channel.tls.ca_file", Tls::new().ca(&key)),
+        ("channel.tls.ca_file", trusted().ca("garbage")),
+        ("channel.tls", Tls::new().ca(block)),
+        ("channel.tls.cert_file", trusted().identity("garbage", "garbage")),
+        ("channel.tls.cert_file", trusted().identity(&key, &certificate)),
+        ("channel.tls.key_file", trusted().identity(&certificate, "garbage")),
+        ("channel.tls", trusted().identity(&certificate, other_key)),
+        ("channel.tls", trusted().name("not a name")),
+        ("channel.tls", trusted().name("")),
     ] {
         let shown = format!("{tls:?}");
         assert!(!shown.contains("PRIVATE") && !shown.contains("garbage"), "{shown}");
         let error = refused(tls);
-        assert!(matches!(error, BuildError::Refused { field: "channel.tls", .. }), "{error}");
+        let BuildError::Refused { field, .. } = &error else { panic!("{error}") };
+        assert_eq!(*field, expected, "{error}");
     }
+    // And where nobody is named yet whom it could be tried with.
+    let (_keep, targets) = tokio::sync::watch::channel(Vec::new());
+    let nobody_yet = Pool::builder().tls(Tls::new().ca("garbage")).watch(targets);
+    let error = plain().build_pool(nobody_yet).unwrap_err();
+    assert!(matches!(error, BuildError::Refused { field: "channel.tls.ca_file", .. }), "{error}");
     assert!(!format!("{:?}", trusted().identity(&certificate, &key)).contains("PRIVATE"));
 }

@@ -10,16 +10,16 @@ use evenkeel_tests::pb::Msg;
 use evenkeel_tests::pb::lab_client::LabClient;
 use evenkeel_tests::pb::lab_server::LabServer;
 use evenkeel_tests::{Network, Peer, RawClient, Reply, Stub, drain};
-use evenkeel_tonic::{Builder, Resilient, ResponseFuture};
+use evenkeel_tonic::{Builder, DeadlinePassed, Resilient, ResponseFuture, TransportError, cause};
 use http_body::Frame;
 use http_body_util::BodyExt;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codec::CompressionEncoding;
 use tonic::service::interceptor::{InterceptedService, InterceptorLayer};
-use tonic::transport::{Channel, Server};
+use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Code, Request, Status};
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{BoxError, ServiceBuilder, ServiceExt, service_fn};
 
 /// What a generated client, and whoever spawns its calls, needs.
 const fn fits_under_clients<T: GrpcService<Body> + Clone + Send + Sync + 'static>() {}
@@ -99,19 +99,41 @@ async fn an_interceptor_that_refuses() {
     assert!(above.circuit_breaker_states().is_empty(), "it never heard of the call");
 }
 
-/// A layer below that refuses with an error of its own, as those of tower do, is the server's fault
-/// and final. One that says it in a status is taken at its word.
+/// Of another layer that refuses nobody knows whose word it is, so it counts against the server; as
+/// a status it counts as what it says.
 #[tokio::test(start_paused = true)]
-async fn a_layer_below_that_refuses() {
-    let full = || service(async |_, _| Err("too many calls".into()));
-    let unsaid = guarded().build(full()).unwrap();
-    let said = |_| Status::resource_exhausted("too many calls");
-    let said = guarded().build(ServiceBuilder::new().map_err(said).service(full())).unwrap();
-    let status = RawClient::of(ECHO, unsaid.clone()).unary("ping").await.unwrap_err();
-    assert_eq!((status.code(), circuit(&unsaid, ECHO).failures), (Code::Unknown, 1));
-    let status = RawClient::of(ECHO, said.clone()).unary("ping").await.unwrap_err();
-    assert_eq!((status.code(), status.message()), (Code::ResourceExhausted, "too many calls"));
-    assert_eq!(circuit(&said, ECHO).failures, 3, "of three attempts");
+async fn a_layer_that_refuses_with_an_error_of_its_own() {
+    let refusing = |error: fn() -> BoxError| {
+        service_fn(
+            move |_: http::Request<Body>| async move { Err::<http::Response<Body>, _>(error()) },
+        )
+    };
+    let own = guarded().build(refusing(|| "service overloaded".into())).unwrap();
+    let status = RawClient::of(ECHO, own.clone()).unary("ping").await.unwrap_err();
+    assert_eq!((status.code(), circuit(&own, ECHO).failures), (Code::Unknown, 1));
+    assert!(status.message().ends_with("service overloaded"), "{status:?}");
+
+    let mapped = || Status::failed_precondition("service overloaded").into();
+    let mapped = guarded().build(refusing(mapped)).unwrap();
+    let status = RawClient::of(ECHO, mapped.clone()).unary("ping").await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::FailedPrecondition, "service overloaded"));
+    assert_eq!(circuit(&mapped, ECHO).failures, 0);
+}
+
+/// It is no limit of ours, and told as what the transport came to.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_of_tonics_below() {
+    let net = Network::new();
+    let _peer = Peer::new([Reply::hang()]).listen(&net, "a");
+    let endpoint = Endpoint::from_static("http://a").timeout(Duration::from_secs(1));
+    let channel = endpoint.connect_with_connector_lazy(net.dialer());
+    let service = guarded().retry(RetryPolicy::OFF).build(channel).unwrap();
+    let late = RawClient::of(ECHO, service).unary("ping").await.unwrap_err();
+    assert_eq!(late.code(), Code::DeadlineExceeded);
+    assert!(cause::<DeadlinePassed>(&late).is_none(), "{late:?}");
+    assert!(
+        cause::<TransportError>(&late).is_some() && late.message().ends_with("Timeout expired")
+    );
 }
 
 /// F66, R34: two of ours by accident are three attempts, not nine, and one opinion on the circuit.

@@ -57,6 +57,28 @@ async fn waiting_without_a_deadline_fails_fast_and_is_said_once() {
     assert!(told.len() == 1 && told[0].contains("may wait for ever"), "{told:?}");
 }
 
+/// An empty name would look like one that somebody forgot to fill in.
+#[tokio::test(start_paused = true)]
+async fn a_client_without_a_name_is_called_nothing() {
+    let said = Listening::begin();
+    let retry = RetryPolicy::DEFAULT.with_max_attempts(9).unwrap();
+    let unnamed =
+        || Resilient::builder().methods(&METHODS).retry(retry).breaker(opens_after(1, SECOND));
+    let all = |client: Resilient<Stub>| async move {
+        let mut client = RawClient::of(ECHO, client);
+        client.unary("ping").await.unwrap_err();
+    };
+    all(unnamed().build(Stub::new([busy()])).unwrap()).await;
+    let told = [said.take_warnings(), said.reports()].concat();
+    assert!(told.iter().any(|told| told.contains("fail_threshold")), "{told:?}");
+    assert!(told.iter().all(|told| !told.contains("upstream=")), "{told:?}");
+    said.forget();
+    all(unnamed().target("orders").build(Stub::new([busy()])).unwrap()).await;
+    let told = [said.warnings(), said.reports()].concat();
+    assert!(told.len() > 1, "a breaker that opened, too: {told:?}");
+    assert!(told.iter().all(|told| told.contains("upstream=orders")), "{told:?}");
+}
+
 /// A method's own setting beats the default; exempt is as good as no block.
 #[tokio::test(start_paused = true)]
 async fn a_methods_own_wait_beats_the_default() {

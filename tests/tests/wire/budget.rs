@@ -236,7 +236,14 @@ async fn a_strict_budget_has_no_floor() {
     let lab = Lab::new(client(), [ok()]);
     with_budget(Some(Arc::new(strict)), async {
         pass(901).await;
-        assert!(cause::<BudgetExhausted>(&lab.unary(ECHO).await.unwrap_err()).is_some());
+        let refused = lab.unary(ECHO).await.unwrap_err();
+        let said = cause::<BudgetExhausted>(&refused).unwrap().to_string();
+        let left = "request deadline too near for /lab.v1.Lab/Echo: 0.09s of 1.00s left, ";
+        assert!(said.starts_with(left) && said.contains("budget.min_timeout"), "{said}");
+        pass(99).await;
+        let refused = lab.unary(ECHO).await.unwrap_err();
+        let said = cause::<BudgetExhausted>(&refused).unwrap().to_string();
+        assert!(said.ends_with(": 1.00s elapsed, budget was 1.00s"), "{said}");
     })
     .await;
     assert_eq!(lab.peer.count(), 0);

@@ -55,6 +55,24 @@ async fn a_pushback_that_says_no_or_makes_no_sense_ends_the_call() {
     }
 }
 
+/// Both are a no; only one of them is what the server said.
+#[tokio::test(start_paused = true)]
+async fn a_pushback_that_cannot_be_read_is_told_as_such() {
+    let said = async |reply: Reply| {
+        let failed = Lab::new(three(), [reply]).unary(ECHO).await.unwrap_err();
+        cause::<Stopped>(&failed).unwrap().to_string()
+    };
+    let asked = "no further attempt after 1: the peer asked not to be tried again";
+    let unreadable = "no further attempt after 1: the peer sent a grpc-retry-pushback-ms that \
+                      cannot be read, which is taken for a no";
+    for value in ["-1", "-2147483648"] {
+        assert_eq!(said(busy().trailer(PUSHBACK, value)).await, asked, "{value:?}");
+    }
+    for value in ["", "soon", "+5", "2147483648", "-2147483649", "0.5", " 5"] {
+        assert_eq!(said(busy().trailer(PUSHBACK, value)).await, unreadable, "{value:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn g18_no_pushback_makes_a_code_retryable() {
     let pushed = fails(Code::NotFound).trailer(PUSHBACK, "0");

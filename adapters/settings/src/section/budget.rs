@@ -61,35 +61,43 @@ impl Block for Budget {
             "total",
             Span::OR_NONE,
             &mut self.total,
-            "What a request has that came in without a deadline; \"none\" gives it no budget.",
+            "What a request has that came in without a deadline; \"none\" gives it no budget. Only \
+             OpenBudgetLayer makes one of it: what limits the calls of a client is timeout.default.",
         );
         keys.key(
             "safety_margin",
             Span::ANY,
             &mut self.safety_margin,
-            "Taken off when the budget is made, for the way back. Must be shorter than total.",
+            "Taken off when the server makes the budget, for the way back. Must be shorter than total.",
         );
         keys.key(
             "min_timeout",
             Span::ANY,
             &mut self.min_timeout,
             "While anything is left, a call is granted at least this, even where it overruns; with \
-             mode = \"strict\", less than this left refuses the call.",
+             mode = \"strict\", less than this left refuses the call. Of the budgets that the server \
+             makes.",
         );
         keys.key(
             "reserve_for_next",
             Span::ANY,
             &mut self.reserve_for_next,
-            "What each call keeps for those after it.",
+            "What each call keeps for those after it. The client's, and all that a client takes from here.",
         );
         keys.key(
             "call_caps",
             ByName { of: Span::POSITIVE, names: "full method names", name: capped_name },
             &mut self.call_caps,
             "The most that a call of some methods is granted. The cap beats the floor, and the \
-             floor beats the reserve. Under any other name it applies to nothing.",
+             floor beats the reserve. Under any other name it applies to nothing. Of the budgets \
+             that the server makes: without one of these no call is capped.",
         );
-        keys.key("mode", MODES, &mut self.mode, "Whether min_timeout may overrun the budget.");
+        keys.key(
+            "mode",
+            MODES,
+            &mut self.mode,
+            "Whether min_timeout may overrun the budgets that the server makes.",
+        );
     }
 
     fn check(&mut self) -> Result<(), Invalid> {

@@ -3,12 +3,13 @@
 use core::fmt;
 use std::sync::Arc;
 
-use evenkeel_tokio::core::{Clock, Deadline, Instant};
+use evenkeel_tokio::core::{Clock, Deadline, Instant, Sent};
 use tokio::sync::watch;
 
 use super::connector::Dial;
 use super::link::{Link, Waiting};
 use super::{DeadlinePassed, DialError, NotConnected};
+use crate::TransportError;
 use crate::observe::Subchannel;
 use evenkeel_tokio::{TokioClock, until};
 
@@ -71,6 +72,17 @@ impl Connectivity {
     /// Whether who has wanted a connection from `since` on still waits for its making.
     pub(crate) fn is_making(&self, since: Instant) -> bool {
         self.link.is_making(since)
+    }
+
+    /// A call ended in `error`. If the last connection was lost before it was good, that is why,
+    /// unless the call has it from here, or was only told that the connection is gone.
+    pub(crate) fn explained_by(&self, error: &TransportError) {
+        if error.sent() != Sent::Never
+            && NotConnected::of(error).is_none()
+            && let Some(DialError::LostEarly { why, .. }) = self.link.last_failure()
+        {
+            why.learn(&error.source);
+        }
     }
 
     /// Whether the state is [`State::Ready`].

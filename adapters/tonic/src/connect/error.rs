@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use evenkeel_tokio::core::{Instant, Micros};
 
+use super::Why;
+
 /// The target is not connected, and the next dial may not begin before [`retry_at`].
 ///
 /// A call gets this both when its dial failed and when it came inside the pause after one; either
@@ -79,6 +81,8 @@ pub enum DialError {
     LostEarly {
         /// From being connected to being lost.
         after: Micros,
+        /// Why, where a call has found out.
+        why: Why,
     },
     /// No connection within the policy's `connect_timeout`.
     TimedOut {
@@ -94,7 +98,7 @@ impl fmt::Display for DialError {
                 f.write_str("dial abandoned: its connector panicked, or tokio's runtime is gone")
             }
             Self::Connector(_) => f.write_str("dial failed"),
-            Self::LostEarly { after } => write!(f, "connection lost after {after}"),
+            Self::LostEarly { after, .. } => write!(f, "connection lost after {after}"),
             Self::TimedOut { limit } => write!(f, "no connection within {limit}"),
         }
     }
@@ -104,7 +108,8 @@ impl Error for DialError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Connector(error) => Some(&**error),
-            Self::Abandoned | Self::LostEarly { .. } | Self::TimedOut { .. } => None,
+            Self::LostEarly { why, .. } => why.get(),
+            Self::Abandoned | Self::TimedOut { .. } => None,
         }
     }
 }

@@ -48,12 +48,14 @@ mod link;
 mod lost;
 mod policy;
 mod schedule;
+mod why;
 
 pub use connection::Connection;
 pub use connectivity::{Connectivity, State};
 pub use connector::Connector;
 pub use error::{DeadlinePassed, DialError, NotConnected};
 pub use policy::DialPolicy;
+pub use why::Why;
 
 pub(crate) use lost::Lost;
 

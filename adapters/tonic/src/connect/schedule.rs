@@ -21,7 +21,7 @@
 
 use evenkeel_tokio::core::{Growth, Instant, Micros, SmallRng};
 
-use super::{DialError, DialPolicy, NotConnected, State};
+use super::{DialError, DialPolicy, NotConnected, State, Why};
 
 /// The dials of one target.
 #[derive(Debug)]
@@ -173,7 +173,7 @@ impl Schedule {
             self.start_afresh();
             self.enter(Phase::Idle);
         } else {
-            self.pause(now, DialError::LostEarly { after });
+            self.pause(now, DialError::LostEarly { after, why: Why::default() });
         }
     }
 

@@ -39,9 +39,10 @@ impl Debug for DeadlinePassed {
 
 impl Debug for Stopped {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { reason, attempts, never, cause } = self;
+        let Self { reason, attempts, never, unreadable, cause } = self;
         let mut shown = f.debug_struct("Stopped");
         shown.field("reason", reason).field("attempts", attempts).field("never", never);
+        shown.field("unreadable", unreadable);
         shown.field("cause", &cause.as_ref().map(Brief)).finish()
     }
 }

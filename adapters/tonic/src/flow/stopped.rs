@@ -10,6 +10,7 @@ use tonic::Status;
 use super::{CutOff, Flow};
 use crate::error::{BreakerKey, CircuitOpen, Closed, DeadlinePassed, Stopped, TimeLimit};
 use crate::upstream::Unsent;
+use crate::wire::pushback;
 
 impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
     /// What came of the attempts so far: the last status a server sent, with what a later attempt
@@ -30,6 +31,8 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
         let attempts = self.driven.call().attempts();
         let was_cut_off = self.cut_off != CutOff::Not;
         let last = self.lost.as_ref().or(self.heard.as_ref()).filter(|_| !was_cut_off).cloned();
+        let unreadable = reason == StopReason::PushedBack
+            && last.as_ref().is_some_and(|last| pushback::is_unreadable(last.metadata()));
         let (mut status, cause) = match last {
             Some(status) => (status, self.said().filter(|said| said.source().is_some())),
             None => {
@@ -38,7 +41,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
             }
         };
         let never = self.driven.upstream().never();
-        status.set_source(Arc::new(Stopped { reason, attempts, never, cause }));
+        status.set_source(Arc::new(Stopped { reason, attempts, never, unreadable, cause }));
         status
     }
 

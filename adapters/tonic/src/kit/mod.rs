@@ -99,9 +99,12 @@ impl Kit {
         self.service.throttle_millitokens()
     }
 
-    /// Waits until calls can be served: a member that may be used is connected, and where their
-    /// health is checked, all of them have a verdict. `false` when `timeout` is over before, and
-    /// when the kit is closed.
+    /// Waits until a member that may be used is connected, and where their health is checked, all
+    /// of them have a verdict. `false` when `timeout` is over before, and when the kit is closed.
+    ///
+    /// Without health checks connected means what it means to a [`Pool`]: TCP, and nothing of TLS,
+    /// which begins with the first call. To be told `false` of a certificate that is not trusted or
+    /// is for another name, have [`health`](KitBuilder::health) checked: a check is a call.
     pub async fn wait_until_ready(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(TokioClock.now(), timeout);
         if let Some(checker) = &self.checker {

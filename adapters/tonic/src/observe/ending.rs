@@ -7,7 +7,7 @@ use evenkeel_tokio::core::{Code, StopReason};
 use tonic::Status;
 
 use crate::error::{
-    BudgetExhausted, CircuitOpen, Closed, DeadlinePassed, NoHealthyTargets, Stopped, cause,
+    BudgetExhausted, CircuitOpen, Closed, DeadlinePassed, Never, NoHealthyTargets, Stopped, cause,
 };
 use crate::wire::status::from_tonic;
 
@@ -71,7 +71,7 @@ impl Ending {
             }
             Some(source) => {
                 let stopped = source.downcast_ref::<Stopped>();
-                denied = stopped.and_then(|stopped| denial(stopped.reason));
+                denied = stopped.and_then(word);
             }
             None => {}
         }
@@ -93,6 +93,15 @@ impl Ending {
     /// program. An answer such as `NOT_FOUND` is an answer.
     pub(super) const fn is_a_fault(&self) -> bool {
         matches!(self.code, Code::Internal | Code::Unknown | Code::DataLoss)
+    }
+}
+
+/// The word for why a call went no further: where its error knows more than the reason, that.
+fn word(stopped: &Stopped) -> Option<&'static str> {
+    match (stopped.reason, stopped.never) {
+        (StopReason::NotRetryable, Some(Never::Call | Never::Method)) => Some("without_retry"),
+        (StopReason::PushedBack, _) if stopped.unreadable => Some("unreadable_pushback"),
+        (reason, _) => denial(reason),
     }
 }
 

@@ -6,6 +6,7 @@ use std::panic::catch_unwind;
 use portable_atomic::Ordering;
 
 use super::Observing;
+use crate::warn::named;
 
 impl Observing {
     /// Runs code of a subscriber or an exporter. `None` when it panicked, which is said once.
@@ -24,7 +25,7 @@ fn report(upstream: &str) {
     _ = catch_unwind(|| {
         tracing::error!(
             target: "evenkeel",
-            upstream,
+            upstream = named(upstream),
             "a metrics exporter or a subscriber panicked: calls go on, what it was told is lost",
         );
     });

@@ -15,6 +15,7 @@ use evenkeel_tokio::fresh_seed;
 
 use super::line::Reach;
 use super::member::{List, Member, Verdict};
+use crate::warn::named;
 
 /// The one balancer of a pool.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ impl Balance {
         let change = held.and_then(|held| held.record(now, report, &self.outliers));
         drop(state);
         if change.is_some() {
-            let (upstream, member) = (&*self.upstream, &*member.name);
+            let (upstream, member) = (named(&self.upstream), &*member.name);
             let code = report.outcome.code.name();
             tracing::info!(target: "evenkeel", upstream, member, code, "quarantined");
         }
@@ -127,7 +128,7 @@ impl Balance {
     fn tell<S>(&self, list: &List<S>, changes: &[(Target, OutlierChange)]) {
         for (target, change) in changes {
             let Some(member) = list.get(*target) else { continue };
-            let (upstream, member) = (&*self.upstream, &*member.name);
+            let (upstream, member) = (named(&self.upstream), &*member.name);
             tracing::info!(
                 target: "evenkeel", upstream, member, ?change, "compared with the other members",
             );

@@ -18,6 +18,7 @@ use super::{Pool, Weights};
 use crate::BuildError;
 use crate::observe::Subchannel;
 use crate::target::{Host, TargetName};
+use crate::warn::named;
 
 /// Makes the channel to a place.
 pub(super) type Lines<S> = Box<dyn Fn(&Place) -> Result<Arc<Line<S>>, BuildError> + Send + Sync>;
@@ -104,7 +105,7 @@ impl<S> Directory<S> {
                 let used = MOST_MEMBERS;
                 tracing::warn!(
                     target: "evenkeel",
-                    upstream = &*self.upstream,
+                    upstream = named(&self.upstream),
                     used,
                     "a pool was given more targets than it takes; the others are not used",
                 );
@@ -192,7 +193,7 @@ impl<S> Directory<S> {
         let line = match (self.lines)(&place) {
             Ok(line) => line,
             Err(error) => {
-                let (upstream, member) = (&*self.upstream, &*place.name);
+                let (upstream, member) = (named(&self.upstream), &*place.name);
                 tracing::warn!(
                     target: "evenkeel", upstream, member, %error, "a target cannot be dialled",
                 );

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::cut::Cut;
 use super::task::{First, Task, first};
+use crate::TransportError;
 use crate::connect::{Connectivity, DialError, State};
 use crate::observe::Subchannel;
 
@@ -108,6 +109,11 @@ impl<S> Line<S> {
     /// How its last dial failed, if it has no connection since.
     pub(crate) fn last_failure(&self) -> Option<DialError> {
         self.told(Connectivity::last_failure).flatten()
+    }
+
+    /// A call ended in `error`, which may be why its last connection was lost.
+    pub(crate) fn explained_by(&self, error: &TransportError) {
+        self.told(|connectivity| connectivity.explained_by(error));
     }
 
     /// Somebody would have used it, were it not away, or it broke under a call: it is dialled when

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::Pool;
 use super::resolve::Resolve;
 use crate::target::TargetName;
+use crate::warn::named;
 
 /// One name whose addresses are members.
 pub(super) struct Name {
@@ -43,7 +44,7 @@ pub(super) async fn keep<S: Clone + Send + 'static>(pool: Weak<Pool<S>>, name: N
             Err(why) => {
                 tracing::warn!(
                     target: "evenkeel",
-                    upstream = &*name.upstream,
+                    upstream = named(&name.upstream),
                     name = %name.target,
                     why = &*why,
                     "a name could not be looked up; what was known of it stays",
@@ -83,7 +84,7 @@ async fn ask(name: &Name) -> Result<Vec<SocketAddr>, String> {
     if addresses.len() > MOST_ADDRESSES {
         tracing::warn!(
             target: "evenkeel",
-            upstream = &*name.upstream,
+            upstream = named(&name.upstream),
             name = %name.target,
             addresses = addresses.len(),
             used = MOST_ADDRESSES,

@@ -196,6 +196,10 @@ impl<S: Clone + Send + 'static> Pool<S> {
 
     /// Waits until a member that may be used is connected, and dials for it; `false` when
     /// `timeout` is over before, and when the pool is closed.
+    ///
+    /// Connected is the transport, as in [`State::Ready`](crate::connect::State::Ready). The
+    /// handshake of TLS is tonic's, which begins one for a call and for nothing else: after `true`
+    /// the first call may still find that the certificate is not trusted, or is for another name.
     pub async fn wait_until_ready(&self, timeout: Duration) -> bool {
         self.start();
         self.ready(Deadline::after(TokioClock.now(), timeout)).await

@@ -122,7 +122,12 @@ impl Describe {
                 return Err(BuildError::Refused { field: "channel.insecure", rule: rule.into() });
             }
             (true, None) => Security::Insecure,
-            (false, tls) => Security::Tls(tls.unwrap_or_default()),
+            (false, tls) => {
+                let tls = tls.unwrap_or_default();
+                tls.check()
+                    .map_err(|(field, rule)| BuildError::Refused { field, rule: rule.into() })?;
+                Security::Tls(tls)
+            }
         };
         Ok(Dialling::new(security, options, connector, channels))
     }

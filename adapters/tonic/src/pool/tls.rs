@@ -40,7 +40,7 @@ impl Tls {
     }
 
     /// Trusts servers that this authority vouches for, given in PEM, and no others; may be given
-    /// several times.
+    /// several times. Without a certificate in it the pool is refused.
     pub fn ca(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.roots.push(pem.as_ref().into());
         self
@@ -51,6 +51,29 @@ impl Tls {
         let (certificate, key) = (certificate.as_ref().into(), key.as_ref().into());
         self.identity = Some(Identity { certificate, key });
         self
+    }
+
+    /// Refuses what could protect no connection: the field, and what is missing there.
+    pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if cfg!(not(any(feature = "tls-ring", feature = "tls-aws-lc"))) {
+            return Err(("channel.tls", NO_TLS));
+        }
+        let any_roots = cfg!(any(feature = "tls-native-roots", feature = "tls-webpki-roots"));
+        if self.roots.is_empty() && !any_roots {
+            return Err(("channel.tls.ca_file", NO_ROOTS));
+        }
+        // rustls passes over what it cannot read, and then trusts nobody.
+        if !self.roots.iter().all(|pem| has_block(pem, &CERTIFICATES)) {
+            return Err(("channel.tls.ca_file", NO_CERTIFICATE));
+        }
+        let Some(Identity { certificate, key }) = &self.identity else { return Ok(()) };
+        if !has_block(certificate, &CERTIFICATES) {
+            return Err(("channel.tls.cert_file", NO_CERTIFICATE));
+        }
+        if !has_block(key, &KEYS) {
+            return Err(("channel.tls.key_file", NO_KEY));
+        }
+        Ok(())
     }
 
     /// The name a server's certificate must have, instead of the target's.
@@ -71,6 +94,16 @@ impl fmt::Debug for Tls {
     }
 }
 
+/// Whether `pem` has a block with one of these labels.
+fn has_block(pem: &[u8], labels: &[&str]) -> bool {
+    let is_start = |line: &[u8]| {
+        let label = line.strip_prefix(b"-----BEGIN ");
+        let label = label.and_then(|label| label.trim_ascii_end().strip_suffix(b"-----"));
+        label.is_some_and(|label| labels.iter().any(|known| known.as_bytes() == label))
+    };
+    pem.split(|byte| matches!(byte, b'\n' | b'\r')).any(is_start)
+}
+
 /// `endpoint` with TLS whose handshake takes at most `limit`; or what is missing.
 #[cfg(any(feature = "tls-ring", feature = "tls-aws-lc"))]
 pub(crate) fn protect(
@@ -82,9 +115,6 @@ pub(crate) fn protect(
 
     let mut config = ClientTlsConfig::new().timeout(limit);
     if tls.roots.is_empty() {
-        if cfg!(not(any(feature = "tls-native-roots", feature = "tls-webpki-roots"))) {
-            return Err(("channel.tls.ca", NO_ROOTS.to_owned()));
-        }
         config = config.with_enabled_roots();
     }
     config = config.ca_certificates(tls.roots.iter().map(Certificate::from_pem));
@@ -111,10 +141,19 @@ pub(crate) fn protect(
     Err(("channel.tls", NO_TLS.to_owned()))
 }
 
-#[cfg(any(feature = "tls-ring", feature = "tls-aws-lc"))]
-const NO_ROOTS: &str = "nobody is trusted; give an authority with ca(), or turn on the feature \
-                        tls-native-roots or tls-webpki-roots";
+const CERTIFICATES: [&str; 1] = ["CERTIFICATE"];
 
-#[cfg(not(any(feature = "tls-ring", feature = "tls-aws-lc")))]
+/// What rustls reads.
+const KEYS: [&str; 3] = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+
+const NO_CERTIFICATE: &str = "has no certificate in PEM, a block that begins with \
+                              -----BEGIN CERTIFICATE-----";
+
+const NO_KEY: &str = "has no private key in PEM, a block that begins with \
+                      -----BEGIN PRIVATE KEY-----; an encrypted one cannot be read";
+
+const NO_ROOTS: &str = "nobody is trusted; give an authority (ca_file, in code Tls::ca), or turn on \
+                        the feature tls-native-roots or tls-webpki-roots";
+
 const NO_TLS: &str = "this build has no TLS; turn on the feature tls-ring or tls-aws-lc, or say \
                       insecure() where the network is safe";

@@ -14,6 +14,7 @@ use crate::hedge::Hedged;
 use crate::observe::Seen;
 use crate::pool::{Member, Pool};
 use crate::settings::{KeyRef, Method, Settings};
+use crate::warn::named;
 
 mod limits;
 mod pooled;
@@ -156,7 +157,13 @@ impl<S> MethodUpstream<S> {
 
     /// The transport to the place of `attempt` failed.
     pub(crate) fn lost(&self, attempt: &Attempt, error: &TransportError) {
-        let Some(member) = self.member(attempt) else { return };
+        let Some(member) = self.member(attempt) else {
+            if let Some(connectivity) = &self.settings.connectivity {
+                connectivity.explained_by(error);
+            }
+            return;
+        };
+        member.line.explained_by(error);
         if error.asks_for_calm() {
             member.line.calm_down();
         }
@@ -283,10 +290,9 @@ impl<S> Upstream for MethodUpstream<S> {
 /// One warning for each time the table fills up; whoever's lookup did it gives it.
 pub(crate) fn warn_of_a_full_table(settings: &Settings) {
     let size = settings.breaker.as_ref().map_or(0, |(_, table)| table.len());
-    let target = &*settings.target;
     tracing::warn!(
         target: "evenkeel",
-        upstream = target,
+        upstream = named(&settings.target),
         size,
         "every circuit breaker in the table protects or is in use, and a new method needs one; \
          raise breaker.max_methods, or look where so many method names come from",

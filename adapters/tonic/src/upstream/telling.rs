@@ -9,6 +9,7 @@ use tonic::Status;
 
 use super::{MethodUpstream, Way};
 use crate::observe::{Scope, Seen};
+use crate::warn::named;
 
 impl<S> MethodUpstream<S> {
     /// With the record of this call.
@@ -92,7 +93,7 @@ impl<S> MethodUpstream<S> {
     }
 
     fn say(&self, target: Target, transition: Transition) {
-        let (upstream, method) = (&*self.settings.target, &*self.method.path);
+        let (upstream, method) = (named(&self.settings.target), &*self.method.path);
         let state = transition.state().name();
         match &self.way {
             Way::One { .. } => {

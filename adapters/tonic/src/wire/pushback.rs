@@ -6,6 +6,7 @@
 
 use evenkeel_core::{Micros, Pushback};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tonic::metadata::MetadataMap;
 
 use super::{details, retry_after};
 
@@ -29,9 +30,22 @@ pub(crate) fn read(headers: &HeaderMap) -> Pushback {
     }
 }
 
-/// A signed 32-bit decimal that is not negative. Rust's parser takes a plus sign, A6 does not.
+/// Whether the "do not retry" is one that nobody has said: a header, or several, that make no sense.
+pub(crate) fn is_unreadable(headers: &MetadataMap) -> bool {
+    let mut values = headers.get_all(GRPC_RETRY_PUSHBACK_MS.as_str()).iter();
+    match (values.next(), values.next()) {
+        (None, _) => false,
+        (Some(value), None) => signed(value.as_encoded_bytes()).is_none(),
+        (Some(_), Some(_)) => true,
+    }
+}
+
+/// A wait, if it is none to be read as "never".
 fn millis(value: &HeaderValue) -> Option<Micros> {
-    let text = value.to_str().ok().filter(|text| !text.starts_with('+'))?;
-    let millis = text.parse::<i32>().ok()?;
-    Some(Micros::from_millis(u64::try_from(millis).ok()?))
+    Some(Micros::from_millis(u64::try_from(signed(value.as_bytes())?).ok()?))
+}
+
+/// A signed 32-bit decimal. Rust's parser takes a plus sign, A6 does not.
+fn signed(value: &[u8]) -> Option<i32> {
+    core::str::from_utf8(value).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
 }

@@ -1,10 +1,11 @@
 //! This file knows which pushbacks are obeyed, and how.
 
 use evenkeel_core::{Micros, Pushback};
+use tonic::metadata::MetadataMap;
 
 use super::details::{retry_info, status};
 use super::headers;
-use crate::wire::pushback::read;
+use crate::wire::pushback::{is_unreadable, read};
 
 fn pushed(value: &[u8]) -> Pushback {
     read(&headers([("grpc-retry-pushback-ms", value)]))
@@ -44,6 +45,23 @@ fn negative_or_unreadable_means_do_not_retry() {
 fn several_mean_do_not_retry() {
     let twice = [("grpc-retry-pushback-ms", b"5".as_slice()), ("grpc-retry-pushback-ms", b"5")];
     assert_eq!(read(&headers(twice)), Pushback::Stop);
+}
+
+/// It is the header alone that may be unreadable, and a "never" is well said.
+#[test]
+fn what_is_no_number_or_more_than_one_is_unreadable() {
+    let told = |value: &'static [u8]| {
+        is_unreadable(&MetadataMap::from_headers(headers([("grpc-retry-pushback-ms", value)])))
+    };
+    for value in ["0", "120", "-1", "2147483647", "-2147483648"] {
+        assert!(!told(value.as_bytes()), "{value}");
+    }
+    for value in [&b""[..], b"soon", b"+5", b"0.5", b" 5", b"2147483648", b"\xff"] {
+        assert!(told(value), "{value:?}");
+    }
+    let twice = [("grpc-retry-pushback-ms", &b"5"[..]), ("grpc-retry-pushback-ms", b"5")];
+    assert!(is_unreadable(&MetadataMap::from_headers(headers(twice))));
+    assert!(!is_unreadable(&MetadataMap::new()));
 }
 
 #[test]
