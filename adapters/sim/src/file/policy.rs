@@ -102,20 +102,34 @@ fn parse(text: &str, is_json: bool, method: Option<&str>) -> Result<Named, Vec<S
 }
 
 fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
-    // Where there is a model, the rest is written again without it, and places are lost.
+    // Where there is a model, the rest is written again without it.
     let whole: Result<toml::Table, _> = toml::from_str(text);
     if let Ok(mut whole) = whole
         && let Some(model) = whole.remove("model")
     {
         let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
         let model: Result<Model, toml::de::Error> = model.try_into();
-        let model = model.map_err(|error| vec![misread::model(error.message())])?;
-        let settings = Settings::from_toml(&rest).map_err(|error| lines(&error))?;
-        let mut named = of_settings(&settings, method)?;
-        named.policy.budget = model.budget();
-        return Ok(named);
+        return match (model, Settings::from_toml(&rest)) {
+            (Ok(model), Ok(settings)) => {
+                let mut named = of_settings(&settings, method)?;
+                named.policy.budget = model.budget();
+                Ok(named)
+            }
+            (model, settings) => {
+                let model = model.err().map(|error| misread::model(error.message()));
+                let settings = settings.err().map(|_| beside_the_model(text));
+                Err(model.into_iter().chain(settings.into_iter().flatten()).collect())
+            }
+        };
     }
     of_settings(&Settings::from_toml(text).map_err(|error| lines(&error))?, method)
+}
+
+/// What is wrong with the settings, where they stand in the text as it is.
+fn beside_the_model(text: &str) -> Vec<String> {
+    let Err(error) = Settings::from_toml(text) else { return Vec::new() };
+    let problems = error.problems().iter().filter(|problem| problem.path() != "model");
+    problems.map(ToString::to_string).collect()
 }
 
 fn from_json(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {

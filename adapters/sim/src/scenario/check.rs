@@ -10,18 +10,16 @@ impl Scenario {
     ///
     /// Names the field and what would be right.
     pub fn check(&self) -> Result<(), Unfit> {
-        self.check_fleet()?;
-        self.check_server()?;
-        self.check_fault()?;
-        let span = self.end.as_micros();
-        if span == 0 || span > LONGEST {
-            return Err(Unfit::new("end", "must be longer than zero and at most 30 days"));
-        }
+        Self::CHECKS.iter().try_for_each(|check| check(self))?;
         if self.calls() > MOST_CALLS {
             return Err(Unfit::new("fleet.rate", TOO_MANY));
         }
         Ok(())
     }
+
+    /// Each part by itself, for who wants to know all that is wrong with it.
+    pub(crate) const CHECKS: [fn(&Self) -> Result<(), Unfit>; 4] =
+        [Self::check_fleet, Self::check_server, Self::check_fault, Self::check_end];
 
     /// How many calls a run has.
     pub(crate) fn calls(&self) -> f64 {
@@ -71,8 +69,9 @@ impl Scenario {
 
     fn check_fault(&self) -> Result<(), Unfit> {
         let fault = &self.fault;
-        if fault.start.as_micros() > LONGEST || fault.length.as_micros() > LONGEST {
-            return Err(Unfit::new("fault", "must begin and end within 30 days"));
+        if self.fault_end().as_micros() > LONGEST {
+            let why = "must begin and end within 30 days, start and length together";
+            return Err(Unfit::new("fault", why));
         }
         match fault.kind {
             FaultKind::Brownout { capacity } if !(capacity > 0.0 && capacity < 1.0) => {
@@ -86,6 +85,13 @@ impl Scenario {
                 Err(Unfit::new("fault.setup", "must be at most 30 days"))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn check_end(&self) -> Result<(), Unfit> {
+        match self.end.as_micros() {
+            1..=LONGEST => Ok(()),
+            _ => Err(Unfit::new("end", "must be longer than zero and at most 30 days")),
         }
     }
 }
