@@ -1,6 +1,7 @@
 //! This file knows how a file that does not fit its keys is refused: with the line, the key, and what
 //! would be right, for each such key, in the words of the file and not in those of the reader.
 
+use evenkeel_settings::in_quotes;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
@@ -72,7 +73,7 @@ fn rule(key: &Key, message: &str) -> String {
         return format!(": there is no such key; {advice}");
     }
     if let Some((word, advice)) = unknown(message, "variant").filter(|_| !key.is_table) {
-        return format!(" = {word:?}: there is no such word; {advice}");
+        return format!(" = {}: there is no such word; {advice}", in_quotes(&word));
     }
     match takes::of(&key.name) {
         // Ours quote what they are about, and begin so.
@@ -95,10 +96,10 @@ fn unknown(message: &str, what: &str) -> Option<(String, String)> {
 /// What is wrong with a section `[model]`, of which the reader tells neither line nor key.
 pub(super) fn model(message: &str) -> String {
     if let Some((key, advice)) = unknown(message, "field") {
-        return format!("[model]: {key:?}: there is no such key; {advice}");
+        return format!("[model]: {}: there is no such key; {advice}", in_quotes(&key));
     }
     if let Some((word, advice)) = unknown(message, "variant") {
-        return format!("[model]: budget = {word:?}: there is no such word; {advice}");
+        return format!("[model]: budget = {}: there is no such word; {advice}", in_quotes(&word));
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("[model]: {} is missing", key.replace('`', ""));
@@ -155,7 +156,7 @@ fn key_at(source: &str, table: &DeTable<'_>, at: usize, section: &[String]) -> O
         let is_table = matches!(Spanned::get_ref(value), DeValue::Table(_));
         let is_here = name.span().contains(&at) || value.span().contains(&at);
         let written = match Spanned::get_ref(value) {
-            DeValue::String(text) => format!("{:?}", shortened(text)),
+            DeValue::String(text) => in_quotes(&shortened(text)),
             DeValue::Table(_) => "a section".into(),
             _ => shortened(source.get(value.span()).unwrap_or_default()),
         };
@@ -167,7 +168,7 @@ fn key_at(source: &str, table: &DeTable<'_>, at: usize, section: &[String]) -> O
 fn step(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let quoted = shortened(name);
-    if name.chars().all(is_plain) { quoted } else { format!("{quoted:?}") }
+    if name.chars().all(is_plain) { quoted } else { in_quotes(&quoted) }
 }
 
 /// As much of a text as a message quotes.
