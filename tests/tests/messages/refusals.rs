@@ -192,6 +192,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "a target that was down for long is back, and its circuit stays open for days",
         ),
         Row::new(
+            "Warning::FirstFailureEnds",
+            Warning::FirstFailureEnds,
+            "in code the default is UNAVAILABLE: `HedgePolicy::DEFAULT`",
+        ),
+        Row::new(
             "Warning::HandlerMayHaveRun",
             Warning::HandlerMayHaveRun { codes },
             "its work may be done twice: `internal_retryable` in the \
