@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsError};
+use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsError, in_quotes};
 use serde::Deserialize;
 
 use super::method::{self, Method};
@@ -42,6 +42,14 @@ impl Named {
         }
     }
 
+    /// Whether it sets nothing, so that nothing is retried, limited or broken.
+    pub fn is_empty(&self) -> bool {
+        let table: Result<toml::Table, _> = self.source.parse();
+        let json: Result<serde_json::Map<String, serde_json::Value>, _> =
+            serde_json::from_str(&self.source);
+        table.map_or_else(|_| json.is_ok_and(|map| map.is_empty()), |table| table.is_empty())
+    }
+
     /// Those of the warnings that are about what is simulated, and so about all its numbers.
     pub fn simulated_warnings(&self) -> Vec<String> {
         let mut warnings = endless::warnings(&self.policy);
@@ -76,7 +84,8 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if path.extension().is_none() && !path.exists() {
         let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         return Err(format!(
-            "policy: there is no preset called \"{name}\", and no such file; {}",
+            "policy: there is no preset called {}, and no such file; {}",
+            in_quotes(&misread::shortened(name)),
             advice(name, &known)
         ));
     }
