@@ -147,8 +147,8 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
     if is_section && known.contains(&"default") {
         return Some("did you mean default?".to_owned());
     }
-    if let Some(longer) = longer(name, known) {
-        return Some(format!("did you mean {longer}?"));
+    if let longer @ ([_] | [_, _]) = &*longer(name, known) {
+        return Some(format!("did you mean {}?", longer.join(" or ")));
     }
     // The same word in another section is nearer than another word in this one.
     let elsewhere = Settings::paths();
@@ -167,11 +167,10 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
     Some(format!("there are: {}", known.join(", ")))
 }
 
-/// The one key of this section that is `name` with words before it: `check_interval` of `interval`.
-fn longer(name: &str, known: &[&'static str]) -> Option<&'static str> {
+/// The keys of this section that are `name` with words before it: `check_interval` of `interval`.
+fn longer(name: &str, known: &[&'static str]) -> Vec<&'static str> {
     let is_end = |key: &str| key.strip_suffix(name).is_some_and(|start| start.ends_with('_'));
-    let mut longer = known.iter().copied().filter(|key| !name.is_empty() && is_end(key));
-    longer.next().filter(|_| longer.next().is_none())
+    known.iter().copied().filter(|key| !name.is_empty() && is_end(key)).collect()
 }
 
 /// The setting whose sections and key were run together: `retry_max_attempts`, and in the environment

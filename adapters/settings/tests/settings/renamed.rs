@@ -106,7 +106,7 @@ fn the_names_of_code_are_answered_too() {
     }
 }
 
-/// A key of the same section before one of another; two of them are no answer.
+/// A key of the same section before one of another, or two; more are no answer.
 #[test]
 fn a_key_without_its_first_word_is_one_of_its_section() {
     for (path, hint) in [
@@ -121,7 +121,9 @@ fn a_key_without_its_first_word_is_one_of_its_section() {
         assert!(said.ends_with(&format!("; did you mean {hint}?")), "{said}");
     }
     let two = refused("[retry]\nbackoff = \"1s\"");
-    assert!(!two.contains("did you mean initial_backoff"), "{two}");
+    assert!(two.ends_with("; did you mean initial_backoff or max_backoff?"), "{two}");
+    let three = refused("[channel]\ntimeout = \"1s\"");
+    assert!(!three.contains("did you mean keepalive_timeout"), "{three}");
     let span = refused("[timeout]\ntimeout = \"1s\"");
     assert!(span.ends_with("did you mean default?"), "{span}");
 }
