@@ -90,7 +90,7 @@ pub(crate) fn read() -> Vec<Row> {
         ),
         Row::new(
             of,
-            toml("[channel]\nkeepalive_time = 30\n"),
+            toml("[channel]\nkeepalive_time = \"30s\"\n"),
             "a name of grpc-client-kit: [all of them](migrating.md#settings-by-their-old-names)",
         ),
         Row::new(
