@@ -33,6 +33,12 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
             "[fault]\nkind = \"stal\"\n",
             "line 2: fault.kind = \"stal\": there is no such word; did you mean stall?",
         ),
+        ("SEEDS = 1\n", "line 1: SEEDS: there is no such key; did you mean seeds?"),
+        (
+            "[server.law]\nkind = \"constant\"\n",
+            "line 2: server.law: must be a word in quotes, and is a section\n",
+        ),
+        ("{\"seeds\": 1}\n", "is no TOML: it looks like JSON; write key = value\n"),
         ("seeds = 1\n[flet]\n", "line 2: flet: there is no such key; did you mean fleet?"),
         ("sead = 1\n", "line 1: sead: there is no such key; did you mean seed?"),
         (
@@ -132,21 +138,35 @@ fn a_model_that_is_none_is_refused_in_words() {
             "a key must be a whole number from 0 to 4294967295, and is 1.5\n",
         ),
         (
+            "budget = \"mongodb\"\ncapacity = 1\nratio = -1.0",
+            "ratio must be a number from 0 to 1000, and is -1\n",
+        ),
+        (
+            "budget = \"mongodb\"\ncapacity = 1\nratio = nan",
+            "ratio must be a number from 0 to 1000, and is NaN\n",
+        ),
+        (
             "budget = \"mongodb\"\ncapacity = 1\nratio = \"few\"",
             "a key must be a number, and is \"few\"\n",
         ),
     ] {
         let policy = file("model.toml", &format!("[model]\n{text}\n"));
         let (_, errors) = evenkeel(&["check", &policy], 2);
-        assert!(errors.starts_with(&format!("evenkeel: {policy}: [model]: {told}")), "{errors}");
+        assert!(
+            errors.starts_with(&format!("evenkeel: {policy}: line 1: [model]: {told}")),
+            "{errors}"
+        );
     }
+    let policy = file("none.toml", "model = 3\n");
+    let (_, errors) = evenkeel(&["check", &policy], 2);
+    assert_eq!(errors, format!("evenkeel: {policy}: line 1: model: must be a section\n"));
     // The settings beside it are told in the same run, each in its line.
     let policy = file("both.toml", "[model]\nbudget = \"awss\"\n\n[retry]\nmax_attempts = 0\n");
     let (_, errors) = evenkeel(&["check", &policy], 2);
     let told: Vec<&str> =
         errors.lines().map(|line| line.split(".toml: ").last().unwrap()).collect();
     let right = [
-        "[model]: budget = \"awss\": there is no such word; did you mean aws?",
+        "line 1: [model]: budget = \"awss\": there is no such word; did you mean aws?",
         "line 5, column 16: retry.max_attempts = 0: must be a whole number from 1 to 65535",
     ];
     assert_eq!(told, right, "{errors}");

@@ -12,7 +12,10 @@ use super::takes;
 /// Reads a text; or says what is wrong with it, a line for each key that does not fit.
 pub(super) fn read<T: DeserializeOwned>(source: &str) -> Result<T, String> {
     let tree = DeTable::parse(source);
-    let mut tree = tree.map_err(|error| of(source, &error, None).1)?;
+    let mut tree = tree.map_err(|error| match source.trim_start().starts_with('{') {
+        true => "is no TOML: it looks like JSON; write key = value".into(),
+        false => of(source, &error, None).1,
+    })?;
     let mut wrong = Vec::new();
     while wrong.len() < MOST {
         match T::deserialize(Deserializer::from(tree.clone())) {
@@ -95,6 +98,9 @@ fn unknown(message: &str, what: &str) -> Option<(String, String)> {
 
 /// What is wrong with a section `[model]`, of which the reader tells neither line nor key.
 pub(super) fn model(message: &str) -> String {
+    if message.contains("internally tagged") {
+        return "model: must be a section".into();
+    }
     if let Some((key, advice)) = unknown(message, "field") {
         return format!("[model]: {}: there is no such key; {advice}", in_quotes(&key));
     }
@@ -145,16 +151,18 @@ fn key_at(source: &str, table: &DeTable<'_>, at: usize, section: &[String]) -> O
         let path = [section, &[name.get_ref().to_string()]].concat();
         let steps: Vec<String> = path.iter().map(|name| step(name)).collect();
         let whole = steps.join(".");
+        let within = match Spanned::get_ref(value) {
+            DeValue::Table(inner) => key_at(source, inner, at, &path),
+            _ => None,
+        };
         // What is in a section; in place of a value there is none.
-        if let DeValue::Table(inner) = Spanned::get_ref(value)
-            && takes::of(&whole).is_none_or(|right| right == "a section")
-            && let Some(key) = key_at(source, inner, at, &path)
-        {
-            return Some(key);
+        let is_within = within.is_some();
+        if is_within && takes::of(&whole).is_none_or(|right| right == "a section") {
+            return within;
         }
         let is_list = matches!(Spanned::get_ref(value), DeValue::Array(_));
         let is_table = matches!(Spanned::get_ref(value), DeValue::Table(_));
-        let is_here = name.span().contains(&at) || value.span().contains(&at);
+        let is_here = is_within || name.span().contains(&at) || value.span().contains(&at);
         let written = match Spanned::get_ref(value) {
             DeValue::String(text) => in_quotes(&shortened(text)),
             DeValue::Table(_) => "a section".into(),

@@ -9,7 +9,7 @@ use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsE
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, advice, endless, misread, read, taken};
+use super::{Span, advice, endless, misread, place, read, taken};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -118,6 +118,7 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
     {
         let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
         let model: Result<Model, toml::de::Error> = model.try_into();
+        let model = model.map_err(|error| misread::model(error.message())).and_then(Model::checked);
         return match (model, Settings::from_toml(&rest)) {
             (Ok(model), Ok(settings)) => {
                 let mut named = of_settings(&settings, method)?;
@@ -125,7 +126,7 @@ fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
                 Ok(named)
             }
             (model, settings) => {
-                let model = model.err().map(|error| misread::model(error.message()));
+                let model = model.err().map(|why| place::of(text, "model", &why));
                 let settings = settings.err().map(|_| beside_the_model(text));
                 Err(model.into_iter().chain(settings.into_iter().flatten()).collect())
             }
@@ -211,6 +212,16 @@ enum Model {
 }
 
 impl Model {
+    /// Refuses a number that none of the models is made for.
+    fn checked(self) -> Result<Self, String> {
+        match self {
+            Self::MongoDb { ratio, .. } if !(0.0..=1_000.0).contains(&ratio) => {
+                Err(format!("[model]: ratio must be a number from 0 to 1000, and is {ratio}"))
+            }
+            same => Ok(same),
+        }
+    }
+
     fn budget(self) -> Budget {
         match self {
             Self::Aws { capacity, cost, timeout_cost } => {

@@ -100,8 +100,8 @@ impl Raw {
         let fleet = self.fleet.apply(&mut scenario);
         let server = self.server.apply(&mut scenario);
         let own = [kind, fleet, server, self.check_counts()];
-        let checks = Scenario::CHECKS.iter().map(|check| check(&scenario));
-        let mut wrong: Vec<Unfit> = own.into_iter().chain(checks).filter_map(Result::err).collect();
+        let mut wrong: Vec<Unfit> =
+            own.into_iter().chain(scenario.checks()).filter_map(Result::err).collect();
         if wrong.is_empty() {
             wrong.extend(scenario.check().and_then(|()| check_end(&scenario)).err());
         }

@@ -10,7 +10,7 @@ impl Scenario {
     ///
     /// Names the field and what would be right.
     pub fn check(&self) -> Result<(), Unfit> {
-        Self::CHECKS.iter().try_for_each(|check| check(self))?;
+        self.checks().into_iter().collect::<Result<(), Unfit>>()?;
         if self.calls() > MOST_CALLS {
             return Err(Unfit::new("fleet.rate", TOO_MANY));
         }
@@ -18,8 +18,9 @@ impl Scenario {
     }
 
     /// Each part by itself, for who wants to know all that is wrong with it.
-    pub(crate) const CHECKS: [fn(&Self) -> Result<(), Unfit>; 4] =
-        [Self::check_fleet, Self::check_server, Self::check_fault, Self::check_end];
+    pub(crate) fn checks(&self) -> [Result<(), Unfit>; 4] {
+        [self.check_fleet(), self.check_server(), self.check_fault(), self.check_end()]
+    }
 
     /// How many calls a run has.
     pub(crate) fn calls(&self) -> f64 {
