@@ -14,6 +14,8 @@ fi
 passed=0
 failed=0
 left_out=0
+# The parts of which nothing was checked.
+only_left_out=()
 root=$PWD
 log=$(mktemp)
 # There once cargo has said that there is no network.
@@ -23,6 +25,10 @@ trap 'rm -f "$log" "$offline"' EXIT
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tools
 # Nothing here is built twice with a change in between, which is all that incremental builds serve.
 export CARGO_INCREMENTAL=0
+# Cargo takes a relative one from where it is run, which is not always here.
+if [ -n "${CARGO_TARGET_DIR:-}" ]; then
+    [[ $CARGO_TARGET_DIR == /* ]] || export CARGO_TARGET_DIR=$root/$CARGO_TARGET_DIR
+fi
 # Whether a toolchain is there is asked, and must not be answered by fetching it.
 export RUSTUP_AUTO_INSTALL=0
 
@@ -78,6 +84,8 @@ run_parts() {
     tell_beside
     tell_broken
     [ $((passed + failed + left_out)) -gt 0 ] || report FAILED "nothing was checked, or said why not"
+    [ ${#only_left_out[@]} -eq 0 ] ||
+        echo "nothing was checked of: ${only_left_out[*]}; what they lack is in the lines \"skipped\""
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
@@ -115,10 +123,16 @@ need() {
 }
 
 run_part() {
-    local started=$SECONDS
+    local started=$SECONDS before=$((passed + failed)) skips=$left_out
     echo "== $1"
     "part_$1"
+    note_left_out "$1" $((passed + failed - before)) $((left_out - skips))
     echo "   $((SECONDS - started)) s"
+}
+
+# Notes a part that counts so many checks, and so many that were left out, if there are only these.
+note_left_out() {
+    [ "$2" -gt 0 ] || [ "$3" -eq 0 ] || only_left_out+=("$1")
 }
 
 # Runs parts one after another in the background. What one prints is kept until `tell_beside`.
@@ -154,6 +168,7 @@ tell_beside() {
         passed=$((passed + good))
         failed=$((failed + bad))
         left_out=$((left_out + out))
+        note_left_out "$part" $((good + bad)) "$out"
         mv "$counts" "$told/$part.told"
     done
 }
@@ -204,7 +219,7 @@ follow() {
 # of a network. Cargo says that at length and always alike, so it is shown once.
 tell_failure() {
     local manifest
-    if ! grep -qE '^ *error: (no matching package|failed to (download|get)) ' "$log"; then
+    if ! grep -qE 'error: (no matching package|failed to (download|get)) ' "$log"; then
         cat
         return
     fi
@@ -214,7 +229,9 @@ tell_failure() {
     # shellcheck disable=SC2016 # the backticks are cargo's
     manifest=$(sed -nE 's/.* package `[^` ]+ [^` ]+ \((\/[^`]*)\)`.*/\1/p' "$log" | tail -n 1)
     manifest=$(cargo locate-project --workspace --message-format plain \
-        --manifest-path "${manifest:-$PWD}/Cargo.toml")
+        --manifest-path "${manifest:-$PWD}/Cargo.toml" 2>/dev/null)
+    # What was built from an archive lay elsewhere, and is gone.
+    [[ $manifest == "$root"/* ]] || manifest=$root/Cargo.toml
     echo "   run \`cargo fetch --manifest-path ${manifest#"$root/"}\` once with a network"
 }
 
@@ -291,9 +308,20 @@ build_optimised() {
 have_component() {
     local component=$1 command=$2
     cargo "$command" --version >"$log" 2>&1 && return
-    installing "the component $component" rustup
-    rustup component add "$component" >"$log" 2>&1 && return
-    skipped "$component" "not installed, and rustup cannot fetch it"
+    by_rustup "$component" "the component $component" component add "$component"
+}
+
+# Brings something by these words to rustup; if that cannot be, says what is not checked, and why.
+by_rustup() {
+    local unchecked=$1 what=$2
+    shift 2
+    if ! command -v rustup >"$log"; then
+        skipped "$unchecked" "$what is not installed, and there is no rustup"
+        return 1
+    fi
+    installing "$what" rustup
+    rustup "$@" >"$log" 2>&1 && return
+    skipped "$unchecked" "$what is not installed, and rustup cannot fetch it"
     return 1
 }
 
@@ -316,8 +344,5 @@ have_target() {
     local target=$1 libraries
     libraries=$(rustc --print target-libdir --target "$target" 2>"$log") || libraries=none
     compgen -G "$libraries/libcore-*.rlib" >"$log" && return
-    installing "the standard library for $target" rustup
-    rustup target add "$target" >"$log" 2>&1 && return
-    skipped "$target" "not installed, and rustup cannot fetch it"
-    return 1
+    by_rustup "$target" "the standard library for $target" target add "$target"
 }

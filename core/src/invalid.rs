@@ -30,7 +30,8 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Refuses `value` of `field`; `unit` is printed behind the number, `rule` says what is right.
+    /// Refuses `value` of `field`; `unit` is printed right behind the number, so it brings its own
+    /// space (`" µs"`), and `rule` says what is right.
     ///
     /// For adapters that check settings of their own the same way.
     pub const fn new(

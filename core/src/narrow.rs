@@ -1,6 +1,6 @@
 //! This file knows two products for machines that have no wide multiply.
 //!
-//! Long, so they are kept out of line: they run only after a failure. On other machines they are built
+//! Long, so they are kept out of line: they run only after a failure. On 64-bit targets they are built
 //! for their tests alone, which hold them against the wide ones.
 
 use crate::num::widen;

@@ -34,7 +34,7 @@ impl<R: Random + ?Sized> Random for &mut R {
 pub struct SmallRng(u32);
 
 impl SmallRng {
-    /// A stream of its own for each `seed`; zero is as good as any other.
+    /// A stream of its own for each `seed` (two of all share theirs); zero is as good as any other.
     pub const fn seeded(seed: u32) -> Self {
         let state = mix(seed.wrapping_add(GOLDEN));
         // The one state xorshift cannot leave.

@@ -24,7 +24,8 @@ use crate::{
 /// A breaker is in use until the last deadline of the attempts that it let through, even when they
 /// have ended. One without a deadline counts for the policy's open time, a second at least, from
 /// when it was let through or last renewed. Nothing here counts attempts under way: a permit that
-/// is lost would leave the count too high for ever.
+/// is lost would leave the count too high for ever. What nobody has used for 4.4 years may pass for
+/// in use until 8.9 years are over: the table keeps 32 bits of time.
 ///
 /// ```
 /// use evenkeel_core::{

@@ -189,7 +189,7 @@ impl fmt::Display for Micros {
     }
 }
 
-/// The latest instant at which something may still happen, or [`NONE`](Self::NONE).
+/// The instant from which on nothing may happen any more, or [`NONE`](Self::NONE).
 ///
 /// Fixed once, absolute, and carried along; relative timeouts are derived at the last moment.
 /// From the deadline's instant on it is over: at `now == deadline` nothing is left.

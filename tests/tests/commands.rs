@@ -72,6 +72,64 @@ fn a_part_that_checks_nothing_says_why() {
     assert_eq!(parts(0, "skipped it 'there is none';"), "0 passed, 0 failed");
 }
 
+/// Nor has one that checked nothing, even if it said why: the last line counts it as nothing.
+#[cfg(unix)]
+#[test]
+fn parts_that_only_skip_are_named() {
+    let script = "source tests/lib.sh; beside='c d'
+        part_a() { check it true; skipped more 'there is none'; }; part_b() { skipped it 'none'; }
+        part_c() { skipped it 'none'; }; part_d() { check it true; }; run_parts 'a b c d'";
+    let said = run(0, "bash", &["-c", script]);
+    let last: Vec<&str> = said.lines().rev().take(2).collect();
+    assert_eq!(last[0], "2 passed, 0 failed");
+    assert!(last[1].starts_with("nothing was checked of: b c;"), "{said}");
+    let without_a_nightly =
+        "cargo() { [[ $1 != +nightly ]]; }; export -f cargo; tests/deep miri tsan";
+    let said = run(0, "bash", &["-c", without_a_nightly]);
+    for title in ["under Miri", "under ThreadSanitizer"] {
+        let skipped = format!("skipped: what threads share, {title} (needs a nightly toolchain");
+        assert!(said.contains(&skipped), "{said}");
+    }
+    assert!(said.ends_with("\"skipped\"\n0 passed, 0 failed\n"), "{said}");
+}
+
+/// A workspace that is left out is never formatted; one that goes along its paths says the faults of
+/// others.
+#[cfg(unix)]
+#[test]
+fn every_workspace_is_formatted_by_itself() {
+    let script = "cargo() { [[ $* == *--version ]] || { echo \"$PWD: $*\"; false; }; }
+        export -f cargo; tests/run fmt";
+    let said = run(1, "bash", &["-c", script]);
+    let manifests = files(&root(), |name| name == "Cargo.toml").into_iter();
+    let workspaces = manifests
+        .filter(|manifest| {
+            let text = fs::read_to_string(manifest).unwrap();
+            text.lines().any(|line| line == "[workspace]")
+        })
+        .map(|manifest| format!("{}: ", manifest.parent().unwrap().display()));
+    let workspaces: Vec<String> = workspaces.collect();
+    assert!(workspaces.len() > 5, "{workspaces:?}");
+    for workspace in workspaces {
+        assert_eq!(said.matches(&workspace).count(), 1, "{workspace} {said}");
+    }
+    assert!(!said.contains("--all"), "{said}");
+}
+
+/// Cargo takes it from the folder it is run in, and some parts run it in another.
+#[cfg(unix)]
+#[test]
+fn a_target_directory_is_the_same_from_everywhere() {
+    let target = |given: &str| {
+        let script = format!("{given}; source tests/lib.sh; env | grep ^CARGO_TARGET_DIR= || true");
+        run(0, "bash", &["-c", &script])
+    };
+    let absolute = format!("CARGO_TARGET_DIR={}/some/where\n", root().display());
+    assert_eq!(target("export CARGO_TARGET_DIR=some/where"), absolute);
+    assert_eq!(target("export CARGO_TARGET_DIR=/some/where"), "CARGO_TARGET_DIR=/some/where\n");
+    assert_eq!(target("unset CARGO_TARGET_DIR"), "");
+}
+
 /// What changes a machine is said before, whoever does it.
 #[cfg(unix)]
 #[test]
@@ -87,6 +145,12 @@ fn what_is_installed_is_said() {
     ] {
         assert!(said.contains(what), "{what}: {said}");
     }
+    let script = "source tests/lib.sh; cargo() { return 1; }; rustc() { echo /nowhere; }
+        command() { [[ $* != '-v rustup' ]] && builtin command \"$@\"; }
+        have_component clippy clippy; have_target thumbv6m-none-eabi";
+    let said = run(1, "bash", &["-c", script]);
+    assert_eq!(said.matches("not installed, and there is no rustup)\n").count(), 2, "{said}");
+    assert!(!said.contains("installing"), "{said}");
 }
 
 /// What a build says that needs a network which is not there, and what helps.
@@ -97,6 +161,8 @@ fn a_build_without_a_network_says_what_helps() {
         ("error: no matching package named `x` found", true),
         ("error: failed to download `x v1.0.0`", true),
         ("error: failed to get `x` as a dependency of package `y v0.1.0`", true),
+        ("[ERROR] failed to fetch crates: error: no matching package named `x` found", true),
+        ("error: no matching package named `x` found\nof package `y v0.1.0 (/gone/y)`", true),
         ("error[E0308]: mismatched types", false),
     ] {
         for how in ["check it", "follow it", "tests it"] {

@@ -174,6 +174,7 @@ fn a_clock_that_goes_back_stands_still() {
 /// Something a watch goes through, and what passes before.
 #[derive(Clone, Copy, Debug)]
 enum Heard {
+    Check(Answer),
     Message(Answer),
     End(Answer),
 }
@@ -181,6 +182,7 @@ enum Heard {
 fn heard() -> impl Strategy<Value = Vec<(u64, Heard)>> {
     let pass = select(vec![0, 1, 100_000, 1_000_000, 10_000_000]);
     let heard = prop_oneof![
+        select(ANSWERS.to_vec()).prop_map(Heard::Check),
         select(ANSWERS.to_vec()).prop_map(Heard::Message),
         select(ANSWERS.to_vec()).prop_map(Heard::End),
     ];
@@ -198,6 +200,12 @@ fn a_watch_says_what_it_heard_last_and_is_never_opened_in_a_loop() {
             now = now + Micros::from_micros(pass);
             let before = watch.is_healthy();
             let (change, good) = match event {
+                Heard::Check(answer) => {
+                    let change = watch.checked(answer, &policy);
+                    // A stream that has spoken has the last word.
+                    let ignored = before.filter(|_| heard);
+                    (change, ignored.unwrap_or_else(|| settings.is_good(answer)))
+                }
                 Heard::Message(answer) => {
                     (silent, heard) = (0, true);
                     (watch.message(answer, &policy), settings.is_good(answer))
@@ -207,6 +215,9 @@ fn a_watch_says_what_it_heard_last_and_is_never_opened_in_a_loop() {
                     let without = answer == Answer::Unimplemented && !kit;
                     if without {
                         ensure!(watch.due() == Instant::MAX, "{watch:?}");
+                        // For ever: nobody would ask again, if a check that is lost took it back.
+                        let lost = watch.checked(Answer::Failed, &policy);
+                        ensure!(lost.is_none(), "{watch:?}");
                         ensure!(watch.is_healthy() == Some(true), "{watch:?}");
                         return Ok(());
                     }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use evenkeel_tests::pb::lab_client::LabClient;
 use evenkeel_tests::pb::{self, Msg};
-use evenkeel_tonic::{MethodInfo, MethodTable};
+use evenkeel_tests::{RawClient, Reply, Stub};
+use evenkeel_tonic::core::RetryPolicy;
+use evenkeel_tonic::{MethodInfo, MethodTable, Resilient};
 use futures_util::{FutureExt, stream};
 use prost::Message;
 use tonic::body::Body;
@@ -30,6 +32,20 @@ fn static_tables_say_what_descriptors_say() {
         assert_eq!(read.methods(), table.methods());
     }
     assert_eq!((pb::METHODS.methods().len(), payments::METHODS.methods().len()), (6, 8));
+}
+
+/// There is one for each package. What is in none of those that a client was given is not repeated.
+#[tokio::test(start_paused = true)]
+async fn the_tables_of_several_packages_add_up() {
+    for (method, attempts) in
+        [("/lab.v1.Lab/Echo", 2), ("/payments.v1.Payments/GetQuote", 2), ("/other.v1.Other/Get", 1)]
+    {
+        let stub = Stub::new([Reply::status(Status::unavailable("busy")), Reply::ok("")]);
+        let tables = Resilient::builder().methods(&pb::METHODS).methods(&payments::METHODS);
+        let service = tables.retry(RetryPolicy::DEFAULT).build(stub.clone()).unwrap();
+        let answer = RawClient::of(method, service).unary("ping").await;
+        assert_eq!((answer.is_ok(), stub.count()), (attempts == 2, attempts), "{method}");
+    }
 }
 
 #[test]

@@ -233,6 +233,74 @@ fn what_the_pages_name_exists() {
     }
 }
 
+/// A heading that is renamed takes its address along.
+#[test]
+fn every_link_to_a_chapter_finds_it() {
+    let mut seen = 0;
+    for page in files(&root(), &["md"]) {
+        let text = read(&page);
+        for link in text.split("](").skip(1) {
+            let link = link.split([')', ' ']).next().unwrap_or_default();
+            let Some((file, chapter)) = link.split_once('#') else { continue };
+            if !(file.is_empty() || file.ends_with(".md")) || file.contains("://") {
+                continue;
+            }
+            seen += 1;
+            let there = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            let headings = read(&there);
+            let mut headings = headings.lines().filter(|line| line.starts_with('#'));
+            let found = headings.any(|heading| address(heading) == chapter);
+            assert!(found, "{} links to {link}, which is no chapter", page.display());
+        }
+    }
+    assert!(seen > 10, "only {seen} links were found");
+}
+
+/// What a heading is linked by.
+fn address(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+    words.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+}
+
+/// Rendered, a cell is a column some ten words wide: what is longer is a list of its own.
+#[test]
+fn the_tables_of_the_readme_can_be_read() {
+    for row in rows(&read(&root().join("README.md"))) {
+        let longest = row.split('|').map(|cell| cell.split_whitespace().count()).max();
+        assert!(longest.unwrap_or_default() <= 40, "{row}");
+    }
+}
+
+/// A limit for each attempt frees nobody from one that hangs, unless its expiry is retried.
+#[test]
+fn an_example_with_a_limit_for_each_attempt_and_retries_retries_it() {
+    let mut seen = 0;
+    for page in files(&root(), &["md"]) {
+        let text = read(&page);
+        for block in text.split("```").skip(1).step_by(2) {
+            let both = |limit: &str, retry: &str| block.contains(limit) && block.contains(retry);
+            if both("attempt_timeout(", "retry(") || both("attempt_timeout =", "[retry]") {
+                seen += 1;
+                let says_so = ["DeadlineExceeded", "DEADLINE_EXCEEDED"];
+                let says_so = says_so.iter().any(|code| block.contains(code));
+                assert!(says_so, "{} makes one attempt in{block}", page.display());
+            }
+        }
+    }
+    assert!(seen > 2, "only {seen} examples were found");
+}
+
+/// The figures are drawn again when the machines change, and the page about them is not.
+#[test]
+fn the_page_about_outages_names_the_load_that_was_found() {
+    let figures = read(&root().join("docs/figures/README.md"));
+    let found = figures.split("; up to ").nth(1).and_then(|text| text.split(" load").next());
+    let found = format!("above {} already", found.expect("a load up to which an outage ends"));
+    let page = read(&root().join("docs/simulate.md"));
+    let page: Vec<&str> = page.split_whitespace().collect();
+    assert!(page.join(" ").contains(&found), "docs/simulate.md does not say {found:?}");
+}
+
 /// Whether it reads like a file or folder of the house, and like nothing else.
 fn is_ours(path: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);

@@ -55,6 +55,7 @@ pub trait Members {
 /// The weight of a target that was given none: 1.0, if weights are in thousandths.
 pub const WEIGHT_ONE: u32 = 1_000;
 
+/// Of more than 65,535 those beyond are not looked at.
 impl Members for [Standing] {
     fn count(&self) -> u16 {
         u16::try_from(self.len()).unwrap_or(u16::MAX)
@@ -127,8 +128,9 @@ impl Balancer {
     ///
     /// Only targets that are [`Up`](Standing::Up) are asked, or if there are none, those that are
     /// [`Suspect`](Standing::Suspect); those not in `tried` first. With
-    /// [`Weighted`](Strategy::Weighted) those of no weight come after all of these. `ask` is called
-    /// at most once for each target, and never again after it gave leave.
+    /// [`Weighted`](Strategy::Weighted) those of no weight come after all of these, by the same rule:
+    /// a suspect of no weight only where nobody is up. `ask` is called at most once for each target,
+    /// and never again after it gave leave.
     ///
     /// Costs one look at a target where nearly all are up (two for
     /// [`LeastRequest`](Strategy::LeastRequest)), and a walk over all of them for
@@ -146,14 +148,19 @@ impl Balancer {
         mut ask: impl FnMut(Target) -> Result<Permit, Rejected>,
     ) -> Result<(Target, Permit), Refusal> {
         let mut refusal = Refusal::NoTarget;
+        let mut any_up = false;
         // Of no weight are those that are being drained: they come after whoever has one.
         let kinds = if matches!(self.strategy, Strategy::Weighted) { 2 } else { 1 };
         for spare in [false, true].into_iter().take(kinds) {
             for standing in [Standing::Up, Standing::Suspect] {
+                if any_up && standing == Standing::Suspect {
+                    break;
+                }
                 for again in [false, true] {
                     let class = Class { standing, tried, again, spare };
                     let mut draw = Draw::new(self, members, class);
                     while let Some(target) = draw.next(rng) {
+                        any_up |= standing == Standing::Up;
                         match ask(target) {
                             Ok(permit) => {
                                 self.next = target.number().wrapping_add(1);
@@ -162,9 +169,6 @@ impl Balancer {
                             Err(rejected) => refusal = refusal.or_sooner(rejected),
                         }
                     }
-                }
-                if refusal != Refusal::NoTarget {
-                    break;
                 }
             }
         }

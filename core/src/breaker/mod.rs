@@ -119,7 +119,8 @@ impl<T: Trip> CircuitBreaker<T> {
         Self { state: State::Closed { epoch, memory: T::EMPTY } }
     }
 
-    /// Asks for leave to make an attempt that ends by `lease`.
+    /// Asks for leave to make an attempt that ends by `lease`. One that is over already admits a
+    /// trial that is lost at once: ask for none then, as a [`Call`](crate::Call) does.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use crate::{Because, Deadline, Instant, StopReason, Target};
 #[must_use = "a call goes on only when its action is carried out"]
 pub enum Action {
     /// Send the request to [`Attempt::target`] and [`complete`](crate::Call::complete) the
-    /// attempt with what came of it, at [`Attempt::deadline`] at the latest.
+    /// attempt with what came of it, before [`Attempt::deadline`].
     Attempt(Attempt),
     /// Return: the last reply or error, and why there will be no other. Final, and stays final.
     Finish(StopReason),

@@ -119,7 +119,9 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let failed = &report.outcome;
         let so_far = Progress { attempts: self.counted, replayable: !self.has(NOT_REPLAYABLE) };
         let wanted = upstream.policy().retry().wants(failed, so_far);
-        if IN_FLIGHT > 1 && self.is_flying() && !matches!(wanted, Err(Stop::NotRetryable)) {
+        // One that is repeated without being asked for is as good as under way.
+        let others = self.is_flying() || matches!(self.phase, Phase::Ready);
+        if IN_FLIGHT > 1 && others && !matches!(wanted, Err(Stop::NotRetryable)) {
             self.move_hedge(now, failed.pushback);
             return Ok(None);
         }

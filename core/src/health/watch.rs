@@ -97,11 +97,13 @@ impl HealthWatch {
     /// Books the answer to a check that was made beside the stream; returns whether that moved the
     /// verdict.
     ///
-    /// It is believed while no stream has spoken, and then until one does. Against an open stream
-    /// it is not: a server that has told its state does not tell it again, so that a single check
-    /// that was lost would keep its target out for ever.
+    /// It is believed while no message has come since the last stream ended. Against an open stream
+    /// that has spoken it is not: a server that has told its state does not tell it again, so that a
+    /// single check that was lost would keep its target out for ever. Nor, for the same reason, is it
+    /// once the peer has said that it has no health service, and is not watched again.
     pub fn checked(&mut self, answer: Answer, policy: &HealthPolicy) -> Option<HealthChange> {
-        if self.heard { None } else { self.judge(answer.is_healthy(policy)) }
+        let has_the_last_word = self.heard || self.due == Instant::MAX;
+        if has_the_last_word { None } else { self.judge(answer.is_healthy(policy)) }
     }
 
     /// When the next stream should be opened, if none is open; [`Instant::MAX`] is never.

@@ -47,7 +47,7 @@ pub struct Outlier {
     successes: u32,
     /// Since the last sweep.
     failures: u32,
-    /// How long the next ejection lasts, in ejections; one less for each quiet interval.
+    /// How many ejections long the last ejection was, less one for each quiet interval since.
     ejections: u8,
     /// Since the sweep that ejected it, to the one that finds its time over.
     ejected: bool,
@@ -127,7 +127,8 @@ impl Outlier {
         self.quarantined_until.max(self.ejected_until)
     }
 
-    /// How many ejections long the last ejection was, less one for each quiet interval since.
+    /// How many ejections long the last ejection was, less one for each quiet interval since; the
+    /// next is one longer.
     pub const fn ejections(&self) -> u8 {
         self.ejections
     }

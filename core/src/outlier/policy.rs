@@ -7,7 +7,7 @@ use crate::{Code, CodeSet, Invalid, Micros, Report};
 
 /// When calls take a target out of the rotation.
 ///
-/// Default: `UNAVAILABLE` and `DEADLINE_EXCEEDED` quarantine a target for 5 s (the kit's numbers),
+/// Default: `UNAVAILABLE` and `DEADLINE_EXCEEDED` quarantine a target for 5 s (grpc-client-kit's numbers),
 /// and nobody is ejected.
 ///
 /// ```
@@ -78,7 +78,9 @@ impl OutlierPolicy {
 
     /// Whether an attempt counts for or against its target when targets are compared.
     ///
-    /// What is no failure to a breaker (`NOT_FOUND`, say) is none here, and no success either.
+    /// What is no failure to a breaker by default (`NOT_FOUND`, say) is none here, and no success
+    /// either. A breaker's own [`with_failures`](crate::BreakerPolicy::with_failures) does not reach
+    /// here: targets are compared with each other, whatever each method's breaker counts.
     pub fn evidence(&self, report: &Report) -> Option<bool> {
         let code = report.outcome.code;
         match (report.counts(), code) {

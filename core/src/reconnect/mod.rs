@@ -231,7 +231,8 @@ impl Reconnect {
         }
     }
 
-    /// Failed dials and sessions that were too short, in a row; stays at 65,535.
+    /// Failed dials and sessions that were too short, in a row; stays at 65,535. A session that has
+    /// proved itself is booked when it is [`lost`](Self::lost): until then this is the count before it.
     pub const fn failures(&self) -> u16 {
         self.failures
     }

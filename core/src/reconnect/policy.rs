@@ -172,8 +172,12 @@ impl ReconnectPolicy {
     ///
     /// # Errors
     ///
-    /// Refuses a rung after no failure: it would be reached without end.
+    /// Refuses a rung after no failure, which would be reached without end, and more than 255 rungs.
     pub const fn with_ladder(mut self, ladder: &'static [Rung]) -> Result<Self, Invalid> {
+        if ladder.len() > MAX_RUNGS {
+            let rungs = crate::num::widen_usize(ladder.len());
+            return Err(Invalid::new("reconnect.ladder", rungs, " rungs", "must be at most 255"));
+        }
         let mut rest = ladder;
         while let Some((rung, above)) = rest.split_first() {
             if rung.after == 0 {
@@ -235,3 +239,6 @@ const BACKOFF: Backoff = checked!(
     checked!(Backoff::new(Duration::from_secs(1), Duration::from_secs(120)))
         .with_jitter(Jitter::Full)
 );
+
+/// As many as a link counts.
+const MAX_RUNGS: usize = 255;

@@ -146,27 +146,33 @@ impl Trace {
     }
 }
 
-/// The words for a reason; nothing where the end says it all.
-pub fn why(reason: StopReason) -> Option<&'static str> {
-    let told = !matches!(
-        reason,
-        StopReason::Cancelled | StopReason::CircuitOpen { .. } | StopReason::Succeeded
-    );
-    told.then(|| REASONS.iter().find(|(_, is)| is(reason)).map_or("?", |(word, _)| word))
+/// The reasons that are told, each with its words: to write one, and to read one. The compiler does not
+/// let one be missing.
+macro_rules! reasons {
+    ($($variant:ident: $words:literal),*; $($untold:ident),*) => {
+        /// The words for a reason; nothing where the end says it all.
+        pub const fn why(reason: StopReason) -> Option<&'static str> {
+            match reason {
+                $(StopReason::$variant { .. } => Some($words),)*
+                $(StopReason::$untold { .. } => None,)*
+            }
+        }
+
+        /// Every reason that is told, in words.
+        pub(crate) const REASONS: &[&str] = &[$($words),*];
+    };
 }
 
-pub(crate) type Is = fn(StopReason) -> bool;
-
-/// Every reason that is told, in words.
-pub(crate) const REASONS: [(&str, Is); 10] = [
-    ("attempts used up", |reason| reason == StopReason::AttemptsUsedUp),
-    ("deadline passed", |reason| reason == StopReason::DeadlinePassed),
-    ("deadline would pass", |reason| reason == StopReason::DeadlineWouldPass),
-    ("hint too long", |reason| matches!(reason, StopReason::HintTooLong { .. })),
-    ("no target", |reason| reason == StopReason::NoTarget),
-    ("not idempotent", |reason| reason == StopReason::NotIdempotent),
-    ("not replayable", |reason| reason == StopReason::NotReplayable),
-    ("not retryable", |reason| reason == StopReason::NotRetryable),
-    ("pushed back", |reason| reason == StopReason::PushedBack),
-    ("throttled", |reason| reason == StopReason::Throttled),
-];
+reasons!(
+    AttemptsUsedUp: "attempts used up",
+    DeadlinePassed: "deadline passed",
+    DeadlineWouldPass: "deadline would pass",
+    HintTooLong: "hint too long",
+    NoTarget: "no target",
+    NotIdempotent: "not idempotent",
+    NotReplayable: "not replayable",
+    NotRetryable: "not retryable",
+    PushedBack: "pushed back",
+    Throttled: "throttled";
+    Cancelled, CircuitOpen, Succeeded
+);

@@ -65,17 +65,24 @@ pub fn any_script() -> impl Strategy<Value = Script> {
 
 /// A call with time and attempts enough to show what comes of the third failure and the sixth.
 fn failing_script() -> impl Strategy<Value = Script> {
-    let failure = (any_sent(), any_pushback()).prop_map(|(sent, pushback)| Outcome {
-        code: Code::Unavailable,
-        sent,
-        pushback,
+    let failure = || {
+        (any_sent(), any_pushback()).prop_map(|(sent, pushback)| Outcome {
+            code: Code::Unavailable,
+            sent,
+            pushback,
+        })
+    };
+    // Two may fail before anybody polls again.
+    let both = (failure(), any::<bool>()).prop_map(|(how, both)| both.then_some(how));
+    let round = (0..2u8, failure(), both, -1..=1i64).prop_map(|(which, how, other, aside)| {
+        let end = [Step::Sleep(aside), Step::End(which, how)];
+        let rest = other.map(|how| [Step::Sleep(aside), end[0], end[1], Step::End(1 - which, how)]);
+        rest.map_or_else(|| end.to_vec(), |both| both.to_vec())
     });
-    let round = (0..2u8, failure, -1..=1i64)
-        .prop_map(|(which, how, aside)| [Step::Sleep(aside), Step::End(which, how)]);
     (any_settings(), 4..8u16, vec(round, 0..24)).prop_map(|(settings, max_attempts, rounds)| {
         let (caller, timeout) = (None, None);
         let settings = Settings { caller, timeout, max_attempts, max_hint: 50, ..settings };
-        Script { settings, steps: rounds.into_iter().flatten().collect() }
+        Script { settings, steps: rounds.concat() }
     })
 }
 

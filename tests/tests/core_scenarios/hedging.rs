@@ -1,8 +1,8 @@
 //! Several attempts under way at once, the way gRPC A6 hedges.
 
 use evenkeel_core::{
-    Action, Attempt, Because, Call, CallPolicy, Code, Deadline, Instant, Next, Pushback, Sent,
-    StopReason, Throttle, ThrottlePolicy, Weight,
+    Action, Attempt, Because, Call, CallPolicy, Code, Deadline, Instant, Next, Outcome, Pushback,
+    Sent, StopReason, Throttle, ThrottlePolicy, Weight,
 };
 
 use crate::driver::{HANG, OK, Reply, Run, U, after, at_once, drive};
@@ -142,6 +142,30 @@ fn what_was_to_be_repeated_is_not_once_repeats_are_forbidden() {
         call.forbid_repeats();
         assert_eq!(call.poll(now, &mut pool), Action::Finish(StopReason::NotReplayable));
         assert_eq!(call.attempts(), 1);
+    }
+}
+
+/// What goes out again at once counts as under way: the failure of another in between neither ends
+/// the call, nor costs a token, nor makes it wait.
+#[test]
+fn what_is_repeated_at_once_outlives_the_failure_of_another() {
+    for (ends, goes_on) in [(U, true), (Outcome::new(Code::NotFound), false)] {
+        let mut pool = Pool::of(3, hedged(20), opens_after(5));
+        let policy = ThrottlePolicy::SUCCESS_REFILLED;
+        pool.throttle = Some((Throttle::full(&policy), policy));
+        let mut now = Instant::from_micros(11);
+        let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+        let mut hedges = flying(&mut call, &mut now, &mut pool, 2);
+        let (second, first) = (hedges.pop().unwrap(), hedges.pop().unwrap());
+        let unsent = call.complete(now, &mut pool, first, U.with_sent(Sent::Never));
+        assert!(matches!(unsent, Next::Retry { because: Because::Transparent, .. }));
+        let tokens = pool.throttle.as_ref().unwrap().0;
+        let next = call.complete(now, &mut pool, second, ends);
+        assert_eq!(next == Next::StillTrying, goes_on, "{next:?}");
+        assert_eq!(pool.throttle.as_ref().unwrap().0, tokens, "not asked");
+        if goes_on {
+            assert!(matches!(call.poll(now, &mut pool), Action::Attempt(_)));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The ids in the tests' names (`b1`, `r25`, `c38`, `g23`) are those of `docs/scenarios.md`; the
 //! `f` ids are those of `docs/incidents.md`. One binary, so that nothing is compiled twice:
-//! `cargo test -p evenkeel-tests --test core_scenarios r25` runs one of them.
+//! `cargo test -p evenkeel-tests --no-default-features --test core_scenarios r25` runs one of them.
 
 mod circuit;
 mod driver;

@@ -10,6 +10,7 @@ use evenkeel_core::{
 
 const SECOND: Duration = Duration::from_secs(1);
 static NO_FAILURE: [Rung; 1] = [Rung::reset_peripheral(0)];
+static TOO_HIGH: [Rung; 256] = [Rung::reset_peripheral(1); 256];
 const BREAKER: BreakerPolicy<Consecutive> = BreakerPolicy::DEFAULT;
 
 /// The words of a refusal, or `taken`.
@@ -118,6 +119,10 @@ fn each_refusal_names_the_setting_the_value_and_what_would_be_right() {
         (
             said(ReconnectPolicy::DEFAULT.with_ladder(&NO_FAILURE)),
             "reconnect.ladder = 0: must be after 1 or more",
+        ),
+        (
+            said(ReconnectPolicy::DEFAULT.with_ladder(&TOO_HIGH)),
+            "reconnect.ladder = 256 rungs: must be at most 255",
         ),
         (
             said(CallPolicy::DEFAULT.with_attempt_timeout(Duration::ZERO)),

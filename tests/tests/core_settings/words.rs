@@ -54,24 +54,23 @@ fn a_refused_setting_is_shown_as_it_is_displayed() {
     assert!(refused.to_string().contains("fail_threshold"), "{refused}");
 }
 
-/// Every reason, so that a new one must be given words.
+/// The variants listed, which are all there are: the compiler does not let one be missing.
+macro_rules! every {
+    ($type:ident: $($variant:ident $({ $field:ident: $value:expr })?),* $(,)?) => {{
+        const _: fn(&$type) = |listed| match listed {
+            $($type::$variant { .. } => (),)*
+        };
+        [$($type::$variant $({ $field: $value })?),*]
+    }};
+}
+
 #[test]
 fn reasons_to_stop() {
-    let reasons = [
-        StopReason::AttemptsUsedUp,
-        StopReason::Cancelled,
-        StopReason::CircuitOpen { retry_at: NOW },
-        StopReason::DeadlinePassed,
-        StopReason::DeadlineWouldPass,
-        StopReason::HintTooLong { hint: Micros::from_millis(90_000) },
-        StopReason::NoTarget,
-        StopReason::NotIdempotent,
-        StopReason::NotReplayable,
-        StopReason::NotRetryable,
-        StopReason::PushedBack,
-        StopReason::Succeeded,
-        StopReason::Throttled,
-    ];
+    let reasons = every!(
+        StopReason: AttemptsUsedUp, Cancelled, CircuitOpen { retry_at: NOW }, DeadlinePassed,
+        DeadlineWouldPass, HintTooLong { hint: Micros::from_millis(90_000) }, NoTarget,
+        NotIdempotent, NotReplayable, NotRetryable, PushedBack, Succeeded, Throttled,
+    );
     let mut words: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     assert_eq!(words[5], "the peer asked for a wait of 90.00s, longer than max_hint");
     words.sort_unstable();
@@ -115,14 +114,9 @@ fn every_event_is_what_happened() {
 
 #[test]
 fn a_transition_leads_to_the_state_of_its_name() {
-    let all = [
-        (Transition::Closed, BreakerState::Closed),
-        (Transition::ForcedClosed, BreakerState::ForcedClosed),
-        (Transition::ForcedOpen, BreakerState::ForcedOpen),
-        (Transition::HalfOpened, BreakerState::HalfOpen),
-        (Transition::Opened, BreakerState::Open),
-    ];
-    for (transition, state) in all {
+    let all = every!(Transition: Closed, ForcedClosed, ForcedOpen, HalfOpened, Opened);
+    let states = every!(BreakerState: Closed, ForcedClosed, ForcedOpen, HalfOpen, Open);
+    for (transition, state) in all.into_iter().zip(states) {
         assert_eq!(transition.state(), state);
         assert_eq!(state.to_string(), state.name());
     }

@@ -51,7 +51,7 @@ impl World {
     }
 
     /// Those that may be asked at all: whoever is up, or else the suspects. By weight, those who have
-    /// one, and behind them whoever is up without; a suspect without one only where there is nobody.
+    /// one, and behind them whoever is up without; a suspect without one only where nobody is up.
     fn eligible(&self, strategy: Strategy) -> Vec<u16> {
         let by_weight = strategy == Strategy::Weighted;
         let of = |standing, spare| {
@@ -60,13 +60,14 @@ impl World {
             let numbers = (0u16..).zip(&self.0).filter(move |(_, one)| of_it(one));
             numbers.map(|(number, _)| number).collect::<Vec<u16>>()
         };
-        let mut eligible = of(Standing::Up, false);
+        let (mut eligible, spare) = (of(Standing::Up, false), of(Standing::Up, true));
+        let nobody_is_up = eligible.is_empty() && spare.is_empty();
         if eligible.is_empty() {
             eligible = of(Standing::Suspect, false);
         }
-        eligible.extend(of(Standing::Up, true));
-        if eligible.is_empty() {
-            eligible = of(Standing::Suspect, true);
+        eligible.extend(spare);
+        if nobody_is_up {
+            eligible.extend(of(Standing::Suspect, true));
         }
         eligible.sort_unstable();
         eligible

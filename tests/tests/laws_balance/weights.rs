@@ -33,9 +33,13 @@ fn no_weight_comes_after_whoever_has_one() {
         (Standing::Up, true, Some(1)),
         (Standing::Suspect, true, Some(1)),
     ] {
-        for tried in [Tried::NONE, Tried::NONE.with(first)] {
+        // The drained one may be in doubt itself, where nobody is up.
+        let others = [Some(Standing::Up), (standing != Standing::Up).then_some(Standing::Suspect)];
+        let tries = [Tried::NONE, Tried::NONE.with(first)];
+        for (other, tried) in others.into_iter().flatten().flat_map(|one| tries.map(|t| (one, t))) {
             let mut world = World::up(2);
             world.0[0].standing = standing;
+            world.0[1].standing = other;
             world.0[1].weight = 0;
             let mut rng = SmallRng::seeded(3);
             let ask = |target| {
@@ -44,7 +48,7 @@ fn no_weight_comes_after_whoever_has_one() {
             };
             let seen = Balancer::new(Strategy::Weighted).pick(&world, tried, &mut rng, ask);
             let seen = seen.ok().map(|(target, _)| target.number());
-            assert_eq!(seen, picked, "{standing:?}, {refuses}, {tried:?}");
+            assert_eq!(seen, picked, "{standing:?}, {refuses}, {other:?}, {tried:?}");
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::Row;
 
 const LATER: Instant = Instant::from_micros(5_000_000);
 
-/// All of them; one that is added does not compile until it has a row.
+/// All of them. One that is added does not compile until `about` has its words, and the page lacks it
+/// until it stands here.
 pub(crate) fn rows() -> Vec<Row> {
     use StopReason::*;
     let hint = Micros::from_millis(600_000);

@@ -1,8 +1,13 @@
-//! The page about scenarios, held against the tests of this folder.
+//! The page about scenarios, held against the tests of this folder, and the words of a metric, against
+//! the page about what is told.
 
 use std::collections::BTreeSet;
 
 use evenkeel_tests::{ids_of, scenarios, tests_in};
+
+const PAGE: &str = include_str!("../../../docs/observability.md");
+/// Made from the sources, and compared with them by the test `messages`.
+const MESSAGES: &str = include_str!("../../../docs/messages.md");
 
 #[test]
 fn every_scenario_of_what_is_told_has_a_test_and_every_test_a_row() {
@@ -11,4 +16,22 @@ fn every_scenario_of_what_is_told_has_a_test_and_every_test_a_row() {
     let tests = tests_in("observe");
     let tested: BTreeSet<String> = tests.iter().flat_map(|test| ids_of(test)).collect();
     assert_eq!(documented, tested);
+}
+
+#[test]
+fn the_page_lists_every_word_for_a_retry_that_was_not_made() {
+    let table = MESSAGES.split("## Why there was no further attempt").nth(1).expect("the reasons");
+    let rows =
+        table.split("\n## ").next().unwrap().lines().filter(|row| row.contains("`StopReason::"));
+    let told: BTreeSet<&str> = rows
+        .map(|row| row.split(" | ").nth(2).expect("told as").trim_matches('`'))
+        .filter(|word| *word != "-")
+        .collect();
+    let (_, list) = PAGE.split_once("\n`reason` is ").expect("the words");
+    let (list, _) = list.split_once(": [which stands for what]").expect("where more is said");
+    // What is in brackets is about a word.
+    let words = list.split('(').flat_map(|part| part.rsplit(')').next());
+    let listed: BTreeSet<&str> =
+        words.flat_map(|part| part.split('`').skip(1).step_by(2)).collect();
+    assert_eq!(listed, told, "left: docs/observability.md; right: docs/messages.md");
 }

@@ -47,8 +47,8 @@ async fn p02_a_target_of_weight_zero_is_left_out() {
 #[tokio::test(start_paused = true)]
 async fn p02_load_follows_the_weights_and_a_missing_one_is_1() {
     let lab = Lab::tuned(&["a", "b"], plain(), |pool| pool.weighted([("a:1", 3.0)]).unwrap());
-    let spread = spread(&lab.calls(4_000).await);
-    assert!((2_850..=3_150).contains(&spread[0].1), "{spread:?}");
+    let spread = spread(&lab.calls(2_000).await);
+    assert!((1_390..=1_610).contains(&spread[0].1), "{spread:?}");
 }
 
 #[test]
@@ -230,10 +230,10 @@ async fn p14_a_refusal_of_the_breaker_is_no_quarantine() {
 async fn any_strategy_spreads_over_all() {
     for strategy in [Strategy::Random, Strategy::LeastRequest, Strategy::RoundRobin] {
         let lab = Lab::tuned(&["a", "b", "c", "d"], plain(), |pool| pool.strategy(strategy));
-        let spread = spread(&lab.calls(2_000).await);
+        let spread = spread(&lab.calls(1_000).await);
         assert_eq!(spread.len(), 4, "{strategy:?}: {spread:?}");
         for (name, count) in spread {
-            assert!((400..=600).contains(&count), "{strategy:?}: {name} {count}");
+            assert!((175..=325).contains(&count), "{strategy:?}: {name} {count}");
         }
     }
 }

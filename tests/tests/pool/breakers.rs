@@ -27,6 +27,23 @@ async fn g76_the_circuit_of_one_member_opens_and_is_avoided() {
     assert_eq!(lab.circuit("b", ECHO), (BreakerState::Closed, 0));
 }
 
+/// What nobody called for an hour is forgotten, and its failures with it; but never a method of the
+/// table, whose breaker its member keeps.
+#[tokio::test(start_paused = true)]
+async fn an_idle_circuit_begins_anew() {
+    let of_no_table = evenkeel_tonic::Resilient::builder;
+    for (builder, minutes, failures) in
+        [(of_no_table(), 59, 2), (of_no_table(), 60, 1), (plain(), 60 * 24, 2)]
+    {
+        let mut lab = Lab::new(&["a"], builder.breaker(opens_after(3)));
+        lab.serve_with("a", [fails(Code::Internal)]);
+        assert_eq!(lab.calls(1).await, "!");
+        pass(minutes * 60_000).await;
+        assert_eq!(lab.calls(1).await, "!");
+        assert_eq!(lab.circuit("a", ECHO), (BreakerState::Closed, failures));
+    }
+}
+
 /// One method's failures are nothing to another.
 #[tokio::test(start_paused = true)]
 async fn g76_circuits_are_of_a_member_and_a_method() {

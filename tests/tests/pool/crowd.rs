@@ -81,7 +81,7 @@ async fn any_number_of_method_names_cost_a_bounded_number_of_breakers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_callers_do_not_notice_members_that_die_and_come_back() {
+async fn fifty_callers_do_not_notice_members_that_die_and_come_back() {
     for strategy in [Strategy::RoundRobin, Strategy::LeastRequest, Strategy::Random] {
         let mut lab =
             Lab::tuned(&["a", "b", "c", "d"], retrying(4), |pool| pool.strategy(strategy));
@@ -89,7 +89,7 @@ async fn a_hundred_callers_do_not_notice_members_that_die_and_come_back() {
             lab.serve_with(name, [says(name).after(Duration::from_millis(7))]);
         }
         lab.warm_up().await;
-        let callers = (0..100u64).map(|caller| {
+        let callers = (0..50u64).map(|caller| {
             let lab = &lab;
             async move {
                 let mut answers = String::new();
@@ -111,7 +111,7 @@ async fn a_hundred_callers_do_not_notice_members_that_die_and_come_back() {
         };
         let (answers, ()) = tokio::join!(futures_util::future::join_all(callers), deaths);
         let answers: String = answers.concat();
-        assert_eq!(answers.len(), 5_000, "{strategy:?}");
+        assert_eq!(answers.len(), 2_500, "{strategy:?}");
         assert_eq!(answers.matches('!').count(), 0, "{strategy:?}");
         assert_eq!(lab.pool().in_flight(), 0);
         // Everybody is back, and gets an even share.
@@ -127,31 +127,31 @@ async fn a_hundred_callers_do_not_notice_members_that_die_and_come_back() {
 
 /// A member that is off and on again, forever: each time for as long as it takes to notice.
 #[tokio::test(start_paused = true)]
-async fn a_day_of_a_flapping_member_leaves_nothing_behind() {
+async fn half_a_day_of_a_flapping_member_leaves_nothing_behind() {
     let lab = Lab::new(&["a", "b"], retrying(3).breaker(opens_after(5)));
-    let day = async {
-        for turn in 0..480u64 {
+    let half_a_day = async {
+        for turn in 0..240u64 {
             lab.kill("a");
-            pass(60_000 + turn * 7).await;
+            pass(60_000 + turn * 14).await;
             lab.peer("a").clone().listen(&lab.net, "a");
-            pass(120_000 - turn * 7).await;
+            pass(120_000 - turn * 14).await;
         }
     };
     let calls = async {
         let mut failed = 0;
-        for _ in 0..2_880 {
+        for _ in 0..1_440 {
             failed += usize::from(lab.call().await.is_err());
             pass(30_000).await;
         }
         failed
     };
-    let ((), failed) = tokio::join!(day, calls);
+    let ((), failed) = tokio::join!(half_a_day, calls);
     assert_eq!(failed, 0);
     assert_eq!(lab.pool().in_flight(), 0);
     // No dead loop: at most a dial for each call that passed it over, and one for each outage.
     let dials = lab.net.dials("a").len();
-    assert!(dials <= 480 * 20, "{dials}");
-    assert!(lab.peer("a").connections() <= 2 * 480);
+    assert!(dials <= 240 * 20, "{dials}");
+    assert!(lab.peer("a").connections() <= 2 * 240);
 }
 
 /// The list changes while a call waits, at each place where it can.

@@ -99,6 +99,21 @@ async fn an_interceptor_that_refuses() {
     assert!(above.circuit_breaker_states().is_empty(), "it never heard of the call");
 }
 
+/// A layer below that refuses with an error of its own, as those of tower do, is the server's fault
+/// and final. One that says it in a status is taken at its word.
+#[tokio::test(start_paused = true)]
+async fn a_layer_below_that_refuses() {
+    let full = || service(async |_, _| Err("too many calls".into()));
+    let unsaid = guarded().build(full()).unwrap();
+    let said = |_| Status::resource_exhausted("too many calls");
+    let said = guarded().build(ServiceBuilder::new().map_err(said).service(full())).unwrap();
+    let status = RawClient::of(ECHO, unsaid.clone()).unary("ping").await.unwrap_err();
+    assert_eq!((status.code(), circuit(&unsaid, ECHO).failures), (Code::Unknown, 1));
+    let status = RawClient::of(ECHO, said.clone()).unary("ping").await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::ResourceExhausted, "too many calls"));
+    assert_eq!(circuit(&said, ECHO).failures, 3, "of three attempts");
+}
+
 /// F66, R34: two of ours by accident are three attempts, not nine, and one opinion on the circuit.
 #[tokio::test(start_paused = true)]
 async fn f66_one_stacked_on_another_stands_down() {

@@ -7,6 +7,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use evenkeel_core::{RetryPolicy, Sent, StopReason};
 use evenkeel_tests::{Dial, Greeting, Last, Network, Peer, Pipe, RawClient, Reason, Reply};
+use evenkeel_tonic::{DeadlinePassed, cause};
 use http::Uri;
 use hyper_util::rt::TokioIo;
 use std::io;
@@ -182,7 +183,7 @@ async fn a_ping_that_is_not_answered() {
     assert_eq!((peer.count(), circuit(&service, ECHO).failures), (1, 1));
 }
 
-/// tonic's own timer, when it is the nearer one.
+/// tonic's own timer, when it is the nearer one: a deadline, and none of ours.
 #[tokio::test(start_paused = true)]
 async fn an_endpoints_timeout_is_a_deadline() {
     let net = Network::new();
@@ -192,6 +193,7 @@ async fn an_endpoints_timeout_is_a_deadline() {
     let service = guarded().build(channel).unwrap();
     let status = RawClient::of(ECHO, service.clone()).unary("ping").await.unwrap_err();
     assert_eq!((status.code(), sent(&status)), (Code::DeadlineExceeded, Some(Sent::Maybe)));
+    assert!(cause::<DeadlinePassed>(&status).is_none(), "{status:?}");
     assert_eq!((peer.count(), circuit(&service, ECHO).failures), (1, 1));
 }
 

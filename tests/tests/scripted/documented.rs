@@ -98,7 +98,7 @@ fn a_wrong_expectation_shows_both() -> Result<(), Failed> {
 }
 
 /// What is wrong, and what is said of it.
-const WRONG: [(&str, &str); 14] = [
+const WRONG: [(&str, &str); 15] = [
     ("expected = []", "1 calls, and expected tells of 0"),
     ("expected = [\"A(0) OK(0)\"]", "nobody answers"),
     ("answers = [\"FINE\"]\nexpected = []", "\"FINE\" is no code"),
@@ -107,7 +107,8 @@ const WRONG: [(&str, &str); 14] = [
     ("answers = [\"OK after\"]\nexpected = []", "is no time"),
     ("answers = [\"OK\"]\nexpected = [\"A(0)\"]", "has no end"),
     ("answers = [\"OK\"]\nexpected = [\"A(0) OK(0) A(1)\"]", "comes after the end"),
-    ("answers = [\"OK\"]\nexpected = [\"UNAVAILABLE(0)\"]", "is no reason"),
+    ("answers = [\"OK\"]\nexpected = [\"UNAVAILABLE(0)\"]", "trace.rs has attempts used up, "),
+    ("answers = [\"OK\"]\nexpected = [\"LOST(0)\"]", "OK, GONE, REFUSED, SPENT or a code is"),
     ("answers = [\"OK\"]\nexpected = [\"A(-1) OK(0)\"]", "is no time"),
     ("policy.retry = { codez = [] }\nexpected = [\"OK(0)\"]", "did you mean codes?"),
     ("policy.breaker = { mode = \"time\" }\nexpected = [\"OK(0)\"]", "consecutive"),

@@ -94,6 +94,17 @@ async fn r15_a_stream_that_fails_before_its_first_item_is_not_repeated_either() 
     }
 }
 
+/// Without a table nobody knows that it is a stream: gRPC's rule holds, and ends with its headers.
+#[tokio::test(start_paused = true)]
+async fn r15_without_a_method_table_a_stream_is_repeated_until_its_headers() {
+    let headers = Reply::headers().end(Status::unavailable("broken"));
+    for (failure, sent) in [(busy(), 2), (headers, 1)] {
+        let lab = Lab::new(bare().retry(retries(3, 100)), [failure, five()]);
+        assert_eq!(export(&lab).await.1.is_some(), sent == 1);
+        assert_eq!(lab.peer.count(), sent);
+    }
+}
+
 /// What was certainly not executed is repeated for streams too, opt-in or not.
 #[tokio::test(start_paused = true)]
 async fn a_refused_stream_of_responses_is_repeated_once() {

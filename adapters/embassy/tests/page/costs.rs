@@ -2,8 +2,8 @@
 
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use evenkeel_core::{
-    BreakerTable, Call, CircuitBreaker, Consecutive, Growth, LastN, Reconnect, SmallRng, Throttle,
-    TimeWindow, Trip,
+    Attempt, BreakerTable, Call, CircuitBreaker, Consecutive, Dial, Growth, LastN, Reconnect,
+    SmallRng, Throttle, TimeWindow, Trip,
 };
 use evenkeel_embassy::Peers;
 
@@ -51,6 +51,8 @@ fn the_page_has_the_sizes_of_the_types() {
     ];
     let sizes = sizes.map(|bytes| bytes.to_string()).join(", ");
     says(&format!("| RAM: a call, a breaker, a link, a throttle | {sizes} B |"));
+    let tokens = (size_of::<Option<Attempt>>(), size_of::<Option<Dial>>());
+    says(&format!("`Option<Attempt>`, `Option<Dial>` | {}, {} B |", tokens.0, tokens.1));
     let rules = [
         size_of::<CircuitBreaker<Consecutive>>(),
         size_of::<CircuitBreaker<LastN>>(),

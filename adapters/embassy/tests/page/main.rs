@@ -10,6 +10,7 @@ mod one_link;
 mod peers;
 mod sending;
 mod time;
+mod watchdog;
 
 const PAGE: &str = include_str!("../../../../docs/embedded.md");
 

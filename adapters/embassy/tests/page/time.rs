@@ -58,6 +58,37 @@ fn a_count_that_wraps_stops_a_link_and_a_call_for_good() {
     assert!(ends(at) && !ends(short));
 }
 
+#[test]
+fn a_small_step_back_prolongs_waits_and_repeats_nothing() {
+    says("For a call and a link time stands still until it has caught up");
+    says("waits are longer by as much, and nothing comes twice");
+    // When there are attempts, dials, and the end of a call that nobody answers.
+    let seconds = |clock: fn(u64) -> Instant| {
+        let mut call = Call::new(Deadline::at(at(60)), 7);
+        let (mut upstream, mut link) = (Single::new(&CALL), connected(7));
+        let (mut attempts, mut dials, mut ends) = (vec![], vec![], vec![]);
+        for second in 30..70 {
+            match call.poll(clock(second), &mut upstream) {
+                Action::Attempt(_) => attempts.push(second),
+                Action::Finish(_) => ends.push(second),
+                Action::WaitUntil(_) => {}
+            }
+            if second == 39 {
+                let dial_at = link.lost(at(39), None, &LINK).unwrap().dial_at;
+                assert!(at(39) < dial_at && dial_at <= at(40), "{dial_at:?}");
+            } else if matches!(link.poll(clock(second), &LINK), ReconnectAction::Dial(_)) {
+                dials.push(second);
+            }
+        }
+        (attempts, dials[0], dials.len(), ends[0])
+    };
+    let (attempts, dial, dials, end) = seconds(at);
+    assert_eq!((attempts, dial, end), (vec![30], 40, 60));
+    // In the fortieth second it goes back by five.
+    let back = seconds(|second| at(if second < 40 { second } else { second - 5 }));
+    assert_eq!(back, (vec![30], 45, dials, 65));
+}
+
 /// A link whose session is up since the first instant.
 fn connected(seed: u32) -> Reconnect {
     let mut link = Reconnect::new(seed);

@@ -89,7 +89,8 @@ impl Oracle {
         if !self.settings.codes().contains(outcome.code) {
             return Ok(Verdict::Stop(StopReason::NotRetryable));
         }
-        if !self.flying.is_empty() {
+        // What was never sent and goes out again at once is under way, though nobody has polled yet.
+        if !self.flying.is_empty() || self.mood == Mood::Ready {
             self.hedge_at = match outcome.pushback {
                 Pushback::None => now,
                 Pushback::AtLeast(wait) | Pushback::Exactly(wait) => {
