@@ -75,8 +75,7 @@ impl Scenario {
     fn check_fault(&self) -> Result<(), Unfit> {
         let fault = &self.fault;
         if self.fault_end().as_micros() > LONGEST {
-            let why = "must begin and end within 30 days, start and length together";
-            return Err(Unfit::new("fault", why));
+            return Err(Unfit::new("fault", "must begin and end within 30 days"));
         }
         match fault.kind {
             FaultKind::Brownout { capacity } if !(capacity > 0.0 && capacity < 1.0) => {
