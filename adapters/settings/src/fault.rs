@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Place, Problem, SettingsError, variable};
+use crate::in_quotes;
 use crate::node::{Node, shortened};
 use crate::text::variable_as_set;
 
@@ -175,7 +176,7 @@ pub(crate) fn push_step(path: &mut String, name: &str) {
     if is_bare(name) {
         path.push_str(name);
     } else {
-        path.push_str(&format!("{:?}", shortened(name)));
+        path.push_str(&in_quotes(&shortened(name)));
     }
 }
 

@@ -27,6 +27,7 @@ mod lint;
 mod method;
 mod names;
 mod node;
+mod quoted;
 mod reader;
 pub mod reference;
 mod renamed;
@@ -43,6 +44,7 @@ pub use error::{Place, Problem, SettingsError};
 pub use evenkeel_core as core;
 pub use method::{MethodPattern, NotAPattern};
 pub use names::path_of;
+pub use quoted::in_quotes;
 pub use section::{
     Balancing, Breaker, BreakerRule, Budget, Channel, Commit, Health, HealthMode, Hedging, Retry,
     Throttling, Timeout, Tls, WaitForReady,

@@ -143,6 +143,9 @@ impl From<&Hedging> for Hedges {
 
 fn warn_of_hedging(hedging: &Hedging, warnings: &mut Vec<Warning>) {
     let measured = hedging.quantile().is_some();
+    if hedging.delay().is_zero() && !measured && hedging.policy().codes().is_empty() {
+        warnings.push(Warning::FirstFailureEnds);
+    }
     if !hedging.delay().is_zero() && measured {
         let needs = "hedging.quantile = \"none\"";
         warnings.push(Warning::NoEffect { path: "hedging.delay", needs });

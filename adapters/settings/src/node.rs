@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use serde_core::ser::{Error, Serialize, SerializeMap, Serializer};
 
+use crate::in_quotes;
+
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node<'t> {
@@ -132,8 +134,8 @@ impl<'t> Node<'t> {
             Value::Number(number) => shortened(number),
             Value::Other(kind) => format!("<{kind}>"),
             Value::Table(_) => "{…}".to_owned(),
-            Value::Text(text) => format!("{:?}", quoted(text)),
-            Value::Words(words) => format!("{:?}", quoted(words)),
+            Value::Text(text) => in_quotes(&shareable(text)),
+            Value::Words(words) => in_quotes(&shareable(words)),
         }
     }
 }
@@ -171,7 +173,7 @@ fn parts(words: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A text for an error. Somebody who mistook a key for its path must not find it in a log.
-fn quoted(text: &str) -> String {
+fn shareable(text: &str) -> String {
     if text.contains("-----BEGIN") { "<withheld>".to_owned() } else { shortened(text) }
 }
 

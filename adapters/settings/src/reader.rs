@@ -71,20 +71,44 @@ impl Reader<'_, '_, '_> {
                 let name = if faults.is_full() { None } else { plain(&entry.name) };
                 let hint = name.as_deref().and_then(|name| suggestion(name, &known, faults));
                 refuse_name(entry, hint, faults);
-                if name.is_some_and(|name| renamed::is_section(&name)) {
-                    refuse_renamed(&entry.node, faults);
+                if let Some(path) = name.and_then(|_| renamed::ours(&plain_path(faults))) {
+                    Settings::default().keys(&mut AsIf { path, node: &entry.node, faults });
                 }
             });
         }
     }
 }
 
-/// A section with another name here may have keys with other names: all of it is told at once.
-fn refuse_renamed(section: &Node<'_>, faults: &mut Faults<'_>) {
-    let Value::Table(entries) = &section.value else { return };
-    for entry in entries {
-        if let Some(hint) = plain(&entry.name).as_deref().and_then(renamed::hint) {
-            faults.within(&entry.name, |faults| refuse_name(entry, Some(hint), faults));
+/// Reads a value as that of the setting with this path, in which it should be: whoever brings a file
+/// from elsewhere is told at once what is wrong with its names and what with its values.
+struct AsIf<'p, 'n, 't, 'f> {
+    path: &'p str,
+    node: &'n Node<'n>,
+    faults: &'f mut Faults<'t>,
+}
+
+impl Keys for AsIf<'_, '_, '_, '_> {
+    fn key<K: Kind>(
+        &mut self,
+        name: &'static str,
+        kind: K,
+        _slot: &mut K::Value,
+        _meaning: &'static str,
+    ) {
+        if self.path == name {
+            kind.read(self.node, self.faults);
+        }
+    }
+
+    fn block<B: Block>(&mut self, name: &'static str, _slot: &mut Option<B>) {
+        match self.path.strip_prefix(name) {
+            Some("") => read(&mut B::default(), self.node, self.faults),
+            Some(rest) => {
+                let Some(path) = rest.strip_prefix('.') else { return };
+                let (node, faults) = (self.node, &mut *self.faults);
+                B::default().keys(&mut AsIf { path, node, faults });
+            }
+            None => {}
         }
     }
 }
@@ -115,7 +139,7 @@ fn refuse_together(
 
 /// What somebody who wrote `name` may have meant.
 fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option<String> {
-    if let Some(hint) = renamed::hint(name) {
+    if let Some(hint) = renamed::hint(&plain_path(faults)) {
         return Some(hint);
     }
     // What a section is about, such as `timeout` in `[timeout]`, is its default.
@@ -123,8 +147,8 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
     if is_section && known.contains(&"default") {
         return Some("did you mean default?".to_owned());
     }
-    if let Some(longer) = longer(name, known) {
-        return Some(format!("did you mean {longer}?"));
+    if let longer @ ([_] | [_, _]) = &*longer(name, known) {
+        return Some(format!("did you mean {}?", longer.join(" or ")));
     }
     // The same word in another section is nearer than another word in this one.
     let elsewhere = Settings::paths();
@@ -143,11 +167,10 @@ fn suggestion(name: &str, known: &[&'static str], faults: &Faults<'_>) -> Option
     Some(format!("there are: {}", known.join(", ")))
 }
 
-/// The one key of this section that is `name` with words before it: `check_interval` of `interval`.
-fn longer(name: &str, known: &[&'static str]) -> Option<&'static str> {
+/// The keys of this section that are `name` with words before it: `check_interval` of `interval`.
+fn longer(name: &str, known: &[&'static str]) -> Vec<&'static str> {
     let is_end = |key: &str| key.strip_suffix(name).is_some_and(|start| start.ends_with('_'));
-    let mut longer = known.iter().copied().filter(|key| !name.is_empty() && is_end(key));
-    longer.next().filter(|_| longer.next().is_none())
+    known.iter().copied().filter(|key| !name.is_empty() && is_end(key)).collect()
 }
 
 /// The setting whose sections and key were run together: `retry_max_attempts`, and in the environment
@@ -157,6 +180,11 @@ fn flattened<'p>(written: &str, paths: &'p [String]) -> Option<&'p String> {
     let flat = |path: &str| path.replace('.', "_");
     let is_meant = |path: &&String| **path != written && flat(path) == flat(&written);
     paths.iter().find(is_meant)
+}
+
+/// The path that is read, as settings are named.
+fn plain_path(faults: &Faults<'_>) -> String {
+    faults.path().to_ascii_lowercase().replace('-', "_")
 }
 
 /// A name as settings are named; none if it is too long to be one.

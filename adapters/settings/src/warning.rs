@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use evenkeel_core::CodeSet;
 
-use crate::MethodPattern;
+use crate::{MethodPattern, in_quotes};
 
 /// What looks wrong, and what to do about it.
 ///
@@ -46,6 +46,8 @@ pub enum Warning {
         /// That name.
         name: Box<str>,
     },
+    /// Hedges at once, and no code after whose failure the others count.
+    FirstFailureEnds,
     /// `growth` without `max_open`.
     GrowsWithoutEnd,
     /// Codes are retried with which the handler may have run, for every method.
@@ -161,8 +163,13 @@ impl fmt::Display for Warning {
             ),
             Self::CapWithoutMethod { name } => write!(
                 f,
-                "budget.call_caps has a cap under {name:?}, which applies to nothing; write the \
-                 full name of a method, \"/package.Service/Method\""
+                "budget.call_caps has a cap under {}, which applies to nothing; write the \
+                 full name of a method, \"/package.Service/Method\"",
+                in_quotes(name)
+            ),
+            Self::FirstFailureEnds => f.write_str(
+                "hedging.non_fatal_codes is empty, as it is where nobody writes it: the first attempt \
+                 to fail ends the call, though others are under way; name codes, such as UNAVAILABLE",
             ),
             Self::GrowsWithoutEnd => f.write_str(
                 "breaker.growth without breaker.max_open: open times grow without end; set it to the \
@@ -181,8 +188,8 @@ impl fmt::Display for Warning {
             ),
             Self::HedgesAtOnce { max_attempts } => write!(
                 f,
-                "hedging.delay = 0 sends all attempts at once: every call costs {max_attempts}; \
-                 wait about as long as nearly all calls take"
+                "hedging.delay = 0, as it is without delay and quantile, sends all attempts at once: \
+                 every call costs {max_attempts}; wait about as long as nearly all calls take"
             ),
             Self::ListedNone => f.write_str(
                 "retry.idempotent_methods is empty: only what was certainly not executed is tried \
@@ -253,8 +260,9 @@ impl fmt::Display for Warning {
             ),
             Self::WeightWithoutTarget { target } => write!(
                 f,
-                "balancing.weights has {target:?}, which is none of channel.targets: unless code \
-                 adds it, no client is built; write the target as it is there, or take the weight out"
+                "balancing.weights has {}, which is none of channel.targets: unless code \
+                 adds it, no client is built; write the target as it is there, or take the weight out",
+                in_quotes(target)
             ),
             Self::WaitWithoutDeadline { require_deadline: true } => f.write_str(
                 "wait_for_ready without timeout.default: calls without a deadline of their own \

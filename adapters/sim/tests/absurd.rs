@@ -167,6 +167,15 @@ fn a_call_is_explained_step_by_step() {
     assert!(output.status.success());
     assert!(text.contains("the end after 3 attempts: it succeeded"), "{text}");
     assert!(!evenkeel(&["explain", "kit", "--fail", "MAYBE"]).status.success());
+    let by_number = evenkeel(&["explain", "kit", "--fail", "14,14,0"]);
+    assert_eq!(String::from_utf8(by_number.stdout).unwrap(), text);
+    for none in ["17", "-1", "1.5", "99999999999"] {
+        let output = evenkeel(&["explain", "kit", &format!("--fail={none}")]);
+        let told = format!(
+            "--fail: \"{none}\" is no status code; write UNAVAILABLE, OK and so on, a number from 0"
+        );
+        assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
+    }
     let policy = Temporary::new("wrong.toml", b"[retry]\nmax_attempts = 0\n");
     let output = evenkeel(&["explain", policy.0.to_str().unwrap()]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("max_attempts"));

@@ -288,3 +288,74 @@ fn no_help_has_quotes_of_another_medium() {
         assert!(!text.contains('`') && text.contains("Usage:"), "{text}");
     }
 }
+
+/// Nobody may write to it, and then nothing would be said for ever.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_file_but_that_of_our_own_is_read() {
+    use std::io::Write as _;
+
+    let pipe = path("fifo.toml");
+    let _ = std::fs::remove_file(&pipe);
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let scenario = file("beside.toml", SMALL);
+    for arguments in [
+        &["check", &pipe][..],
+        &["check", "steady", "--scenario", &pipe],
+        &["simulate", &pipe],
+        &["simulate", &scenario, "--policy", &pipe],
+        &["compare", &pipe, &scenario],
+        &["explain", &pipe],
+    ] {
+        let (_, errors) = evenkeel(arguments, 2);
+        assert_eq!(errors, format!("evenkeel: {pipe}: is no regular file\n"));
+    }
+    let mut explain = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["explain", "/dev/stdin", "--fail", "14,OK"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    explain.stdin.take().unwrap().write_all(b"[retry]\n").unwrap();
+    let output = explain.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("the end after 2 attempts: it succeeded"), "{text}");
+}
+
+/// As `simulate` says of an empty scenario; a section that is there is on, be it empty.
+#[test]
+fn a_policy_that_sets_nothing_is_said_to() {
+    for (name, text, is_told) in [
+        ("empty.toml", "", true),
+        ("comment.toml", "# nothing yet\n", true),
+        ("empty.json", "{}", true),
+        ("section.toml", "[retry]\n", false),
+    ] {
+        let policy = file(name, text);
+        let (_, errors) = evenkeel(&["explain", &policy], 0);
+        let told = format!("evenkeel: {policy} sets nothing: every section of it is off\n");
+        assert_eq!(errors, if is_told { told } else { String::new() });
+    }
+    let (_, errors) = evenkeel(&["explain", "no-retry"], 0);
+    assert_eq!(errors, "", "a preset is meant as it is");
+}
+
+/// In the escapes of the file that it stands in, and not in those of the language we are written in.
+#[test]
+fn what_cannot_be_printed_is_told_as_the_file_writes_it() {
+    let policy = file("odd.toml", "[retry]\n\"a\\u001bb\" = 1\njitter = \"\\u200b\"\n");
+    let (_, errors) = evenkeel(&["check", &policy], 2);
+    assert!(errors.contains("retry.\"a\\u001bb\": there is no such setting"), "{errors}");
+    assert!(errors.contains("retry.jitter = \"\\u200b\": must be"), "{errors}");
+    let keys = "policy = \"\\u001b[2J\"\n";
+    let scenario = file("odd-policy.toml", keys);
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    assert!(errors.contains("no preset called \"\\u001b[2J\", and"), "{errors}");
+    let keys = "\"\\u0007\" = 1\nend = \"\\u0000\"\n[fault]\nkind = \"\\u009b\"\n";
+    let scenario = file("odd-keys.toml", keys);
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    for told in ["1: \"\\u0007\": ", "2: end: \"\\u0000\" is", "4: fault.kind = \"\\u009b\": "] {
+        assert!(errors.contains(told), "{errors}");
+    }
+}

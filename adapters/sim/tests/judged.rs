@@ -21,7 +21,7 @@ fn every_number_can_be_asserted_in_its_unit() {
         ("amp.peak >= 0", ""),
         ("breaker.seconds == 0s", "0.0 s"),
         ("duration.max == 1000ms", "1.0 s"),
-        ("duration.max <= 1", "1.0 s"),
+        ("duration.max <= 1s", "1.0 s"),
         ("never <= 100 %", " %"),
         ("recover.median >= 0s", ""),
         ("recover.p95 >= 0s", ""),
@@ -138,6 +138,11 @@ fn an_assertion_that_is_none_is_refused_with_what_would_be_right() {
         ("never < few %", "\"few %\" is no share"),
         ("duration.max < soon", "\"duration.max < soon\": "),
         ("duration.max < NaN", "\"duration.max < NaN\": "),
+        ("recover.p95 < 60", "\"recover.p95 < 60\": needs a unit: 60s, 60ms, …\n"),
+        ("duration.max <= 2", "needs a unit: 2s, 2ms, …\n"),
+        ("breaker.seconds == 0", "needs a unit: 0s, 0ms, …\n"),
+        ("recover.median < -1", "\"-1\" is no span of time"),
+        ("never <= 5", "a share is at most 1: write 5 %, or a share from 0 to 1\n"),
     ] {
         let (_, errors) = check("no-retry", &[assertion], &[], 2);
         assert!(errors.contains(words), "{assertion}: {errors}");

@@ -33,6 +33,12 @@ fn what_does_not_fit_a_scenario_is_told_as_a_person_would() {
             "[fault]\nkind = \"stal\"\n",
             "line 2: fault.kind = \"stal\": there is no such word; did you mean stall?",
         ),
+        ("SEEDS = 1\n", "line 1: SEEDS: there is no such key; did you mean seeds?"),
+        (
+            "[server.law]\nkind = \"constant\"\n",
+            "line 2: server.law: must be a word in quotes, and is a section\n",
+        ),
+        ("{\"seeds\": 1}\n", "is no TOML: it looks like JSON; write key = value\n"),
         ("seeds = 1\n[flet]\n", "line 2: flet: there is no such key; did you mean fleet?"),
         ("sead = 1\n", "line 1: sead: there is no such key; did you mean seed?"),
         (
@@ -132,14 +138,38 @@ fn a_model_that_is_none_is_refused_in_words() {
             "a key must be a whole number from 0 to 4294967295, and is 1.5\n",
         ),
         (
+            "budget = \"mongodb\"\ncapacity = 1\nratio = -1.0",
+            "ratio must be a number from 0 to 1000, and is -1\n",
+        ),
+        (
+            "budget = \"mongodb\"\ncapacity = 1\nratio = nan",
+            "ratio must be a number from 0 to 1000, and is NaN\n",
+        ),
+        (
             "budget = \"mongodb\"\ncapacity = 1\nratio = \"few\"",
             "a key must be a number, and is \"few\"\n",
         ),
     ] {
         let policy = file("model.toml", &format!("[model]\n{text}\n"));
         let (_, errors) = evenkeel(&["check", &policy], 2);
-        assert!(errors.starts_with(&format!("evenkeel: {policy}: [model]: {told}")), "{errors}");
+        assert!(
+            errors.starts_with(&format!("evenkeel: {policy}: line 1: [model]: {told}")),
+            "{errors}"
+        );
     }
+    let policy = file("none.toml", "model = 3\n");
+    let (_, errors) = evenkeel(&["check", &policy], 2);
+    assert_eq!(errors, format!("evenkeel: {policy}: line 1: model: must be a section\n"));
+    // The settings beside it are told in the same run, each in its line.
+    let policy = file("both.toml", "[model]\nbudget = \"awss\"\n\n[retry]\nmax_attempts = 0\n");
+    let (_, errors) = evenkeel(&["check", &policy], 2);
+    let told: Vec<&str> =
+        errors.lines().map(|line| line.split(".toml: ").last().unwrap()).collect();
+    let right = [
+        "line 1: [model]: budget = \"awss\": there is no such word; did you mean aws?",
+        "line 5, column 16: retry.max_attempts = 0: must be a whole number from 1 to 65535",
+    ];
+    assert_eq!(told, right, "{errors}");
     let deep = file("deep.json", &format!("{}{}", "[".repeat(200), "]".repeat(200)));
     let (_, errors) = evenkeel(&["check", &deep], 2);
     assert_eq!(errors, format!("evenkeel: {deep}: line 1, column 33: is nested too deeply\n"));
@@ -156,12 +186,76 @@ fn all_that_does_not_fit_a_scenario_is_told_at_once() {
     let places: Vec<Option<String>> = errors.lines().map(place).collect();
     let right = [1, 3, 4, 6, 8, 11].map(|line| Some(format!("line {line}")));
     assert_eq!(places, right, "{errors}");
-    // What cannot be left out ends the search.
-    let section = file("section.toml", "[flet]\nx = 1\n[fleets]\n");
-    let (_, errors) = evenkeel(&["simulate", &section], 2);
-    assert_eq!(errors.lines().count(), 1, "{errors}");
     // Nobody mends a thousand at once.
     let many: String = (0..1_000).map(|key| format!("k{key} = 1\n")).collect();
     let (_, errors) = evenkeel(&["simulate", &file("many.toml", &many)], 2);
     assert_eq!(errors.lines().count(), 10, "{errors}");
+}
+
+/// Nor does a section that is none hide what is wrong elsewhere; what is in it is read by nobody.
+#[test]
+fn a_section_that_is_none_hides_no_other_mistake() {
+    let text = "[flet]\nworker = 1\nrate = \"x\"\n[server]\nqueue_limt = 1\n[fault]\nkinds = \"stall\"\n\
+                [extra]\na = { b = 1 }\n[fleet.more]\nx = 1\n[[lists]]\ny = 1\n[[server.law]]\nz = 1\n";
+    let scenario = file("sections.toml", text);
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    let told: Vec<&str> = errors.lines().map(|line| &line[line.find("line ").unwrap()..]).collect();
+    let right = [
+        "line 1: flet: there is no such key; did you mean fleet?",
+        "line 5: server.queue_limt: there is no such key; did you mean queue_limit?",
+        "line 7: fault.kinds: there is no such key; did you mean kind?",
+        "line 8: extra: there is no such key; there are: policy, method, seeds, seed, end, \
+         max_events, fleet, server, fault",
+        "line 10: fleet.more: there is no such key; there are: clients, rate, think, layers, \
+         propagate_deadlines",
+        "line 12: lists: no key here takes a list",
+        "line 14: server.law: no key here takes a list",
+    ];
+    assert_eq!(told, right, "{errors}");
+}
+
+/// What is beyond its bounds is told at once, as what is of the wrong kind; but not what follows from
+/// it.
+#[test]
+fn all_that_is_out_of_bounds_is_told_at_once() {
+    let text = "seeds = 0\n[fleet]\nclients = 0\nlayers = 5\n[server]\nworkers = 0\n\
+                [fault]\nkind = \"partial\"\nstart = \"900h\"\n";
+    let scenario = file("bounds.toml", text);
+    let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+    let told: Vec<&str> = errors.lines().map(|line| &line[line.find("line ").unwrap()..]).collect();
+    let right = [
+        "line 1: seeds: must be from 1 to 1000",
+        "line 3: fleet.clients: must be from 1 to 5000000",
+        "line 6: server.workers: must be from 1 to 1000000; for a server that serves nothing use a \
+         fault",
+        "line 7: fault.share: kind = \"partial\" needs it: the share of the requests that fail, \
+         such as 0.3",
+        "line 7: fault: must begin and end within 30 days",
+    ];
+    assert_eq!(told, right, "{errors}");
+}
+
+/// The end that nobody wrote follows from the fault, and so the fault is told, with its line.
+#[test]
+fn a_run_that_a_fault_makes_too_long_is_told_of_the_fault() {
+    for (text, told) in [
+        (
+            "[fault]\nstart = \"700h\"\nlength = \"600h\"\n",
+            "line 1: fault: must begin and end within 30 days\n",
+        ),
+        (
+            "\nfault.start = \"715h\"\nfault.length = \"4.95h\"\n",
+            "line 2: fault: the run would end 330 s after it, and must end within 30 days; let the \
+             fault end sooner, or set end\n",
+        ),
+        (
+            "end = \"720h\"\n[fault]\nstart = \"700h\"\nlength = \"600h\"\n",
+            "line 2: fault: must begin and end within 30 days\n",
+        ),
+        ("end = \"721h\"\n", "line 1: end: must be longer than zero and at most 30 days\n"),
+    ] {
+        let scenario = file("long.toml", text);
+        let (_, errors) = evenkeel(&["simulate", &scenario], 2);
+        assert_eq!(errors, format!("evenkeel: {scenario}: {told}"));
+    }
 }

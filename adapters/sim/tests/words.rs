@@ -125,7 +125,7 @@ fn a_misspelt_code_is_met_with_the_right_one() {
         ("unavaliable", "did you mean UNAVAILABLE?"),
         ("DEADLINE-EXCEDED", "did you mean DEADLINE_EXCEEDED?"),
         ("timout", "did you mean TIMEOUT?"),
-        ("nonsense", "write UNAVAILABLE, OK and so on, or timeout"),
+        ("nonsense", "write UNAVAILABLE, OK and so on, a number from 0 to 16, or timeout"),
     ] {
         let (_, errors) = evenkeel(&["explain", "kit", "--fail", wrong], 2);
         assert!(errors.contains(right), "{errors}");

@@ -108,7 +108,7 @@ pub(crate) fn read() -> Vec<Row> {
         ),
         Row::new(
             of,
-            toml("[channel]\nkeepalive_time = 30\n"),
+            toml("[channel]\nkeepalive_time = \"30s\"\n"),
             "a name of grpc-client-kit: [all of them](migrating.md#settings-by-their-old-names)",
         ),
         Row::new(
@@ -208,6 +208,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "Warning::GrowsWithoutEnd",
             Warning::GrowsWithoutEnd,
             "a target that was down for long is back, and its circuit stays open for days",
+        ),
+        Row::new(
+            "Warning::FirstFailureEnds",
+            Warning::FirstFailureEnds,
+            "in code the default is UNAVAILABLE: `HedgePolicy::DEFAULT`",
         ),
         Row::new(
             "Warning::HandlerMayHaveRun",

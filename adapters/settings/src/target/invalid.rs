@@ -4,6 +4,8 @@ use core::convert::Infallible;
 use core::error::Error;
 use core::fmt;
 
+use crate::in_quotes;
+
 /// A target that was refused.
 #[derive(Clone, Eq, PartialEq)]
 pub struct InvalidTarget {
@@ -52,12 +54,12 @@ impl InvalidTarget {
         let text = &self.text;
         match self.rule {
             Rule::NoPort => {
-                let host = text.trim_end_matches(':').escape_debug();
-                format!("has no port; write \"{host}:443\" with the port the server listens on")
+                let host = in_quotes(&format!("{}:443", text.trim_end_matches(':')));
+                format!("has no port; write {host} with the port the server listens on")
             }
             Rule::DnsSlashes => {
-                let name = text.trim_start_matches("dns:").trim_start_matches('/').escape_debug();
-                format!("write \"dns:///{name}\", with three slashes")
+                let name = text.trim_start_matches("dns:").trim_start_matches('/');
+                format!("write {}, with three slashes", in_quotes(&format!("dns:///{name}")))
             }
             rule => rule.says().to_owned(),
         }
@@ -66,7 +68,7 @@ impl InvalidTarget {
 
 impl fmt::Display for InvalidTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "target {:?}: {}", self.text, self.rule())
+        write!(f, "target {}: {}", in_quotes(&self.text), self.rule())
     }
 }
 

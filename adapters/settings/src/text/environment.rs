@@ -2,6 +2,7 @@
 
 use super::{DEEPEST, TOO_DEEP, misnamed};
 use crate::fault::{Faults, push_step};
+use crate::in_quotes;
 use crate::node::{Entry, Node, Value};
 
 /// How the name of every variable begins that is one.
@@ -51,7 +52,7 @@ pub(crate) fn variable_as_set(name: &str, path: &str) -> String {
         None => name.to_owned(),
     };
     let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic());
-    let shown = if is_plain { shown } else { format!("{shown:?}") };
+    let shown = if is_plain { shown } else { in_quotes(&shown) };
     // One that only looks like a setting's has no path.
     let Some(own) = setting(name).map(path_of) else { return shown };
     let inside =

@@ -83,7 +83,7 @@ fn an_old_key_in_a_new_section_is_answered_too() {
         let (section, key) = path.split_once('.').unwrap();
         let said = refused(&format!("[{section}]\n{key} = 1"));
         let hint = format!("{path}: there is no such setting; it is called {ours} here");
-        assert!(said.ends_with(&hint), "{said}");
+        assert!(said.lines().next().unwrap().ends_with(&hint), "{said}");
     }
     let keepalive = refused("[channel]\nkeepalive_timeot = \"1s\"");
     assert!(keepalive.ends_with("did you mean keepalive_timeout?"), "{keepalive}");
@@ -102,11 +102,11 @@ fn the_names_of_code_are_answered_too() {
         let (section, key) = path.split_once('.').unwrap();
         let said = refused(&format!("[{section}]\n{key} = 1"));
         let hint = format!("{path}: there is no such setting; it is called {ours} here");
-        assert!(said.ends_with(&hint), "{said}");
+        assert!(said.lines().next().unwrap().ends_with(&hint), "{said}");
     }
 }
 
-/// A key of the same section before one of another; two of them are no answer.
+/// A key of the same section before one of another, or two; more are no answer.
 #[test]
 fn a_key_without_its_first_word_is_one_of_its_section() {
     for (path, hint) in [
@@ -121,14 +121,16 @@ fn a_key_without_its_first_word_is_one_of_its_section() {
         assert!(said.ends_with(&format!("; did you mean {hint}?")), "{said}");
     }
     let two = refused("[retry]\nbackoff = \"1s\"");
-    assert!(!two.contains("did you mean initial_backoff"), "{two}");
+    assert!(two.ends_with("; did you mean initial_backoff or max_backoff?"), "{two}");
+    let three = refused("[channel]\ntimeout = \"1s\"");
+    assert!(!three.contains("did you mean keepalive_timeout"), "{three}");
     let span = refused("[timeout]\ntimeout = \"1s\"");
     assert!(span.ends_with("did you mean default?"), "{span}");
 }
 
 #[test]
 fn a_whole_old_section_is_answered_at_once() {
-    let text = "[connectivity]\nkeepalive_time = 30\nkeepalive_timeout = 10\noptions = {}\n\
+    let text = "[connectivity]\nkeepalive_time = \"30s\"\nkeepalive_timeout = \"10s\"\noptions = {}\n\
                 [pool]\n[circuit_breaker]\nfail_threshold = 5\n";
     let here = |section| format!("there is no such setting; it is called {section} here");
     let expected = [
@@ -145,6 +147,66 @@ fn a_whole_old_section_is_answered_at_once() {
     let said = Settings::new().with_environment(variable).unwrap_err().to_string();
     assert!(said.contains("EVENKEEL__CONNECTIVITY__KEEPALIVE_TIME: "), "{said}");
     assert!(said.contains("channel.keepalive_interval"), "{said}");
+}
+
+/// Values too: whoever has renamed everything has nothing left to mend.
+#[test]
+fn values_under_old_names_are_checked_as_those_of_the_new_ones() {
+    let text = "[circuit_breaker]\nfail_threshold = 0\nrecovery_timeout = 60\nnonsense = 1\n\
+                [connectivity]\nkeepalive_time = 30\n[retry]\nretries = 0\nretryable_codes = [\"OK\"]\n\
+                [balancer]\nweights = 3\n[balancer.ejection]\nfailure_threshold = 101\n";
+    let said = refused(text);
+    let span = "needs a unit: ";
+    let whole = "must be a whole number from 1 to 65535";
+    for line in [
+        "line 1, column 2: circuit_breaker: there is no such setting; it is called breaker here",
+        &format!("line 2, column 18: circuit_breaker.fail_threshold = 0: {whole}"),
+        &format!("line 3, column 20: circuit_breaker.recovery_timeout = 60: {span}"),
+        "line 4, column 1: circuit_breaker.nonsense: there is no such setting; there are: mode, ",
+        &format!("line 6, column 18: connectivity.keepalive_time = 30: {span}"),
+        &format!("line 8, column 11: retry.retries = 0: {whole}"),
+        "line 9, column 20: retry.retryable_codes[0] = \"OK\": OK is no failure",
+        "line 11, column 11: balancer.weights = 3: must be a table of targets",
+        "line 13, column 21: balancer.ejection.failure_threshold = 101: must be",
+    ] {
+        assert!(said.lines().any(|told| told.starts_with(line)), "{line}: {said}");
+    }
+    assert_eq!(said.lines().count(), 14, "{said}");
+    let variable = [("EVENKEEL__CIRCUIT_BREAKER__FAIL_THRESHOLD", "0")];
+    let said = Settings::new().with_environment(variable).unwrap_err().to_string();
+    assert!(
+        said.contains(&format!("EVENKEEL__CIRCUIT_BREAKER__FAIL_THRESHOLD = \"0\": {whole}")),
+        "{said}"
+    );
+}
+
+/// Nothing is named that could not do it: no builder has a switch for messages or for metadata.
+#[test]
+fn what_has_no_switch_is_sent_to_none() {
+    for (name, told) in [
+        ("log_request", "leave it out: messages and metadata are never logged, and which levels"),
+        (
+            "success_log_level",
+            "leave it out: messages and metadata are never logged, and which levels",
+        ),
+        ("sensitive_headers", "leave it out: messages and metadata are never logged"),
+        ("sensitive_patterns", "leave it out: messages and metadata are never logged"),
+        ("sensitive_methods", "it is set in code: Builder::sensitive"),
+        ("logging_enabled", "it is set in code: Builder::spans"),
+    ] {
+        let said = refused(&format!("{name} = 1"));
+        assert!(said.contains(&format!("{name}: there is no such setting; {told}")), "{said}");
+    }
+    // A threshold of health checks is no breaker's.
+    for section in ["health", "health_checker"] {
+        for (theirs, ours) in [("failure_threshold", "fall"), ("success_threshold", "rise")] {
+            let said = refused(&format!("[{section}]\n{theirs} = 1"));
+            let told = format!(
+                "{section}.{theirs}: there is no such setting; it is called health.{ours} here"
+            );
+            assert!(said.contains(&told), "{said}");
+        }
+    }
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::NeverHedges { delay: second * 10, timeout: second * 10 },
         ),
         (
-            "[hedging]\nmax_attempts = 3",
+            "[hedging]\nmax_attempts = 3\nnon_fatal_codes = [14]",
             "[hedging]\ndelay = \"1ms\"",
             Warning::HedgesAtOnce { max_attempts: 3 },
         ),
@@ -318,6 +318,17 @@ fn a_warning_says_what_happens_and_what_to_do() {
          DEADLINE_EXCEEDED is not among retry.codes, so it never leads to another attempt; add that \
          code, with retry.idempotent_methods, or take the limit out"
     );
+    let at_once: Vec<_> =
+        toml("[hedging]\nmax_attempts = 2").warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        at_once,
+        [
+            "hedging.delay = 0, as it is without delay and quantile, sends all attempts at once: every \
+             call costs 2; wait about as long as nearly all calls take",
+            "hedging.non_fatal_codes is empty, as it is where nobody writes it: the first attempt to \
+             fail ends the call, though others are under way; name codes, such as UNAVAILABLE",
+        ]
+    );
     let stacked = Warning::StackedRetries { max_attempts: 3, below: Some(3) };
     assert!(stacked.to_string().contains("3 × 3 attempts"), "{stacked}");
 }
@@ -327,6 +338,7 @@ fn a_warning_says_what_happens_and_what_to_do() {
 #[test]
 fn the_defaults_need_no_warning() {
     let every_section = toml(&evenkeel_settings::reference::example());
-    assert_eq!(every_section.warnings(), [Warning::HedgesAtOnce { max_attempts: 2 }]);
+    let at_once = [Warning::HedgesAtOnce { max_attempts: 2 }, Warning::FirstFailureEnds];
+    assert_eq!(every_section.warnings(), at_once);
     assert_eq!(Settings::new().warnings(), []);
 }

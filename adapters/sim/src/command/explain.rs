@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// some.
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
-    /// How its attempts end, in order: status codes, or "timeout"; the last goes on for ever.
+    /// How its attempts end, in order: status codes, by name or by number, or "timeout"; the last goes on for ever.
     #[arg(long, value_delimiter = ',', value_name = "CODE", default_value = "UNAVAILABLE")]
     fail: Vec<String>,
     /// How long each attempt takes to end so.
@@ -225,12 +225,13 @@ fn end(word: &str) -> Result<End, String> {
         return Ok(End::Timeout);
     }
     let word_in_capitals = word.to_ascii_uppercase().replace('-', "_");
-    let code = Code::from_name(&word_in_capitals);
+    let numbered = |code: &Code| word.trim().parse() == Ok(code.number());
+    let code = Code::from_name(&word_in_capitals).or_else(|| Code::ALL.into_iter().find(numbered));
     code.map(End::Code).ok_or_else(|| {
         let known = Code::ALL.iter().map(|code| code.name()).chain(["TIMEOUT"]);
         let advice = match nearest(&word_in_capitals, known) {
             Some(nearest) => format!("did you mean {nearest}?"),
-            None => "write UNAVAILABLE, OK and so on, or timeout".into(),
+            None => "write UNAVAILABLE, OK and so on, a number from 0 to 16, or timeout".into(),
         };
         format!("--fail: \"{word}\" is no status code; {advice}")
     })

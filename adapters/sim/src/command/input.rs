@@ -34,9 +34,12 @@ pub(crate) fn policy(name: &str, method: Option<&str>) -> Result<Named, String> 
             "{name} is a scenario, and a policy is needed here; try: evenkeel simulate {name}, or \
              evenkeel check POLICY --scenario {name}"
         )
-    })?;
+    });
+    if presets::named(name).is_none() && named.as_ref().is_ok_and(Named::is_empty) {
+        out::aside(format_args!("evenkeel: {name} sets nothing: every section of it is off"));
+    }
     match method {
-        Some(method) => named.calling(method),
-        None => Ok(named),
+        Some(method) => named?.calling(method),
+        None => named,
     }
 }

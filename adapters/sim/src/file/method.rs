@@ -6,7 +6,9 @@ use core::cmp::Reverse;
 use core::fmt;
 
 use evenkeel_core::{CallPolicy, RetryPolicy};
-use evenkeel_settings::{MethodPattern, Retry, ServiceConfig, Settings};
+use evenkeel_settings::{MethodPattern, Retry, ServiceConfig, Settings, in_quotes};
+
+use super::misread::shortened;
 
 /// The method that the simulated calls are to.
 ///
@@ -209,8 +211,9 @@ impl Candidate {
             }
             ["", service, method] if plain(&service) && plain(&method) => Ok(Self::written(name)),
             _ => Err(format!(
-                "method: \"{name}\" is none; write \"/package.Service/Method\", its last part \
-                 alone, or a beginning such as \"Get*\""
+                "method: {} is none; write \"/package.Service/Method\", its last part \
+                 alone, or a beginning such as \"Get*\"",
+                in_quotes(&shortened(name))
             )),
         }
     }

@@ -1,28 +1,34 @@
 //! This file knows how a file that does not fit its keys is refused: with the line, the key, and what
 //! would be right, for each such key, in the words of the file and not in those of the reader.
 
-use core::ops::Range;
-
+use evenkeel_settings::in_quotes;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue, Deserializer, Error};
 
 use super::nearest::advice;
 use super::takes;
 
 /// Reads a text; or says what is wrong with it, a line for each key that does not fit.
 pub(super) fn read<T: DeserializeOwned>(source: &str) -> Result<T, String> {
+    let tree = DeTable::parse(source);
+    let mut tree = tree.map_err(|error| match source.trim_start().starts_with('{') {
+        true => "is no TOML: it looks like JSON; write key = value".into(),
+        false => of(source, &error, None).1,
+    })?;
     let mut wrong = Vec::new();
-    let mut text = source.to_owned();
     while wrong.len() < MOST {
-        match toml::from_str(&text) {
+        match T::deserialize(Deserializer::from(tree.clone())) {
             Ok(read) if wrong.is_empty() => return Ok(read),
             Ok(_) => break,
             Err(error) => {
-                wrong.push(of(&text, &error));
+                let key =
+                    error.span().and_then(|span| key_at(source, tree.get_ref(), span.start, &[]));
+                wrong.push(of(source, &error, key.as_ref()));
                 // The reader stops at the first: what is behind it is found without it.
-                let Some(without) = without(&text, &error) else { break };
-                text = without;
+                if !key.is_some_and(|key| leave_out(tree.get_mut(), &key.path)) {
+                    break;
+                }
             }
         }
     }
@@ -34,29 +40,27 @@ pub(super) fn read<T: DeserializeOwned>(source: &str) -> Result<T, String> {
 /// More than a person mends at once.
 const MOST: usize = 10;
 
-/// The text with spaces for the key that does not fit and its value, which leaves all others in their
-/// lines. `None` where it is a section, or where what is left would be no TOML.
-fn without(source: &str, error: &Error) -> Option<String> {
-    let Key { span, is_table: false, .. } = key_at(source, error.span()?.start)? else {
-        return None;
-    };
-    let blank = |letter: char| if letter == '\n' { '\n' } else { ' ' };
-    let blanks: String = source.get(span.clone())?.chars().map(blank).collect();
-    let mut text = source.to_owned();
-    text.replace_range(span, &blanks);
-    DeTable::parse(&text).is_ok().then_some(text)
+/// Takes a key out, be it a section; `false` where there is none.
+fn leave_out(table: &mut DeTable<'_>, path: &[String]) -> bool {
+    match path {
+        [] => false,
+        [name] => table.remove(name.as_str()).is_some(),
+        [section, path @ ..] => match table.get_mut(section.as_str()).map(Spanned::get_mut) {
+            Some(DeValue::Table(inner)) => leave_out(inner, path),
+            _ => false,
+        },
+    }
 }
 
-/// What is wrong with a text, of which `error` is all that the reader knows; with the line it is in.
-fn of(source: &str, error: &Error) -> (usize, String) {
-    let at = error.span().map(|span| span.start);
-    let why = match at.and_then(|at| key_at(source, at)) {
+/// What is wrong with a key, of which `error` is all that the reader knows; with the line it is in.
+fn of(source: &str, error: &Error, key: Option<&Key>) -> (usize, String) {
+    let why = match key {
         Some(key) if key.is_list => format!("{}: no key here takes a list", key.name),
-        Some(key) => format!("{}{}", key.name, rule(&key, error.message())),
+        Some(key) => format!("{}{}", key.name, rule(key, error.message())),
         // It is no TOML, or nobody knows where.
         None => syntax(error.message()).into(),
     };
-    match at.and_then(|at| source.get(..at)) {
+    match error.span().and_then(|span| source.get(..span.start)) {
         Some(before) => {
             let line = before.matches('\n').count() + 1;
             (line, format!("line {line}: {why}"))
@@ -72,7 +76,7 @@ fn rule(key: &Key, message: &str) -> String {
         return format!(": there is no such key; {advice}");
     }
     if let Some((word, advice)) = unknown(message, "variant").filter(|_| !key.is_table) {
-        return format!(" = {word:?}: there is no such word; {advice}");
+        return format!(" = {}: there is no such word; {advice}", in_quotes(&word));
     }
     match takes::of(&key.name) {
         // Ours quote what they are about, and begin so.
@@ -94,11 +98,14 @@ fn unknown(message: &str, what: &str) -> Option<(String, String)> {
 
 /// What is wrong with a section `[model]`, of which the reader tells neither line nor key.
 pub(super) fn model(message: &str) -> String {
+    if message.contains("internally tagged") {
+        return "model: must be a section".into();
+    }
     if let Some((key, advice)) = unknown(message, "field") {
-        return format!("[model]: {key:?}: there is no such key; {advice}");
+        return format!("[model]: {}: there is no such key; {advice}", in_quotes(&key));
     }
     if let Some((word, advice)) = unknown(message, "variant") {
-        return format!("[model]: budget = {word:?}: there is no such word; {advice}");
+        return format!("[model]: budget = {}: there is no such word; {advice}", in_quotes(&word));
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("[model]: {} is missing", key.replace('`', ""));
@@ -130,40 +137,38 @@ fn syntax(message: &str) -> &str {
 struct Key {
     /// With its section, such as `fault.kind`.
     name: String,
-    /// From the beginning of its name to the end of its value.
-    span: Range<usize>,
+    /// The same, step by step and as it is.
+    path: Vec<String>,
     /// As it is written, or what it is.
     value: String,
     is_list: bool,
     is_table: bool,
 }
 
-/// The key whose name or value stands at this byte.
-fn key_at(source: &str, at: usize) -> Option<Key> {
-    let tree = DeTable::parse(source).ok()?;
-    in_table(source, tree.get_ref(), at, "")
-}
-
-fn in_table(source: &str, table: &DeTable<'_>, at: usize, section: &str) -> Option<Key> {
+/// The key in a section, which is empty for the whole text, whose name or value stands at this byte.
+fn key_at(source: &str, table: &DeTable<'_>, at: usize, section: &[String]) -> Option<Key> {
     table.iter().find_map(|(name, value)| {
-        let path = format!("{section}{}", step(name.get_ref()));
+        let path = [section, &[name.get_ref().to_string()]].concat();
+        let steps: Vec<String> = path.iter().map(|name| step(name)).collect();
+        let whole = steps.join(".");
+        let within = match Spanned::get_ref(value) {
+            DeValue::Table(inner) => key_at(source, inner, at, &path),
+            _ => None,
+        };
         // What is in a section; in place of a value there is none.
-        if let DeValue::Table(inner) = Spanned::get_ref(value)
-            && takes::of(&path).is_none_or(|right| right == "a section")
-            && let Some(key) = in_table(source, inner, at, &format!("{path}."))
-        {
-            return Some(key);
+        let is_within = within.is_some();
+        if is_within && takes::of(&whole).is_none_or(|right| right == "a section") {
+            return within;
         }
         let is_list = matches!(Spanned::get_ref(value), DeValue::Array(_));
         let is_table = matches!(Spanned::get_ref(value), DeValue::Table(_));
-        let is_here = name.span().contains(&at) || value.span().contains(&at);
+        let is_here = is_within || name.span().contains(&at) || value.span().contains(&at);
         let written = match Spanned::get_ref(value) {
-            DeValue::String(text) => format!("{:?}", shortened(text)),
+            DeValue::String(text) => in_quotes(&shortened(text)),
             DeValue::Table(_) => "a section".into(),
             _ => shortened(source.get(value.span()).unwrap_or_default()),
         };
-        let span = name.span().start..value.span().end;
-        is_here.then_some(Key { name: path, span, value: written, is_list, is_table })
+        is_here.then_some(Key { name: whole, path, value: written, is_list, is_table })
     })
 }
 
@@ -171,7 +176,7 @@ fn in_table(source: &str, table: &DeTable<'_>, at: usize, section: &str) -> Opti
 fn step(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let quoted = shortened(name);
-    if name.chars().all(is_plain) { quoted } else { format!("{quoted:?}") }
+    if name.chars().all(is_plain) { quoted } else { in_quotes(&quoted) }
 }
 
 /// As much of a text as a message quotes.

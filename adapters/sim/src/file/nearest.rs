@@ -5,7 +5,9 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     if name.len() > LONGEST {
         return None;
     }
-    let apart = |known: &str| strsim::damerau_levenshtein(name, known);
+    // Whoever writes it in capitals has misspelled nothing else.
+    let name = name.to_ascii_lowercase();
+    let apart = |known: &str| strsim::damerau_levenshtein(&name, &known.to_ascii_lowercase());
     let nearest = known.into_iter().min_by_key(|known| apart(known));
     nearest.filter(|known| apart(known) <= known.len().div_ceil(3))
 }

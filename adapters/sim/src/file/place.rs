@@ -12,7 +12,8 @@ pub(super) fn of(source: &str, key: &str, why: &str) -> String {
     }
 }
 
-fn line(source: &str, key: &str) -> Option<usize> {
+/// The line itself.
+pub(super) fn line(source: &str, key: &str) -> Option<usize> {
     let tree = DeTable::parse(source).ok()?;
     let mut table = tree.get_ref();
     let mut found = None;

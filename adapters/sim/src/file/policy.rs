@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsError};
+use evenkeel_settings::{Breaker, BreakerRule, ServiceConfig, Settings, SettingsError, in_quotes};
 use serde::Deserialize;
 
 use super::method::{self, Method};
-use super::{Span, advice, endless, misread, read, taken};
+use super::{Span, advice, endless, misread, place, read, taken};
 use crate::models::{Aws, Envoy, Finagle, MongoDb};
 use crate::presets::{PRESETS, named};
 use crate::{Budget, Guard, Policy};
@@ -40,6 +40,14 @@ impl Named {
             source: String::new(),
             is_json: false,
         }
+    }
+
+    /// Whether it sets nothing, so that nothing is retried, limited or broken.
+    pub fn is_empty(&self) -> bool {
+        let table: Result<toml::Table, _> = self.source.parse();
+        let json: Result<serde_json::Map<String, serde_json::Value>, _> =
+            serde_json::from_str(&self.source);
+        table.map_or_else(|_| json.is_ok_and(|map| map.is_empty()), |table| table.is_empty())
     }
 
     /// Those of the warnings that are about what is simulated, and so about all its numbers.
@@ -76,7 +84,8 @@ pub fn read_policy(name: &str, folder: &Path) -> Result<Named, String> {
     if path.extension().is_none() && !path.exists() {
         let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         return Err(format!(
-            "policy: there is no preset called \"{name}\", and no such file; {}",
+            "policy: there is no preset called {}, and no such file; {}",
+            in_quotes(&misread::shortened(name)),
             advice(name, &known)
         ));
     }
@@ -102,20 +111,35 @@ fn parse(text: &str, is_json: bool, method: Option<&str>) -> Result<Named, Vec<S
 }
 
 fn from_toml(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
-    // Where there is a model, the rest is written again without it, and places are lost.
+    // Where there is a model, the rest is written again without it.
     let whole: Result<toml::Table, _> = toml::from_str(text);
     if let Ok(mut whole) = whole
         && let Some(model) = whole.remove("model")
     {
         let rest = toml::to_string(&whole).map_err(|error| vec![error.to_string()])?;
         let model: Result<Model, toml::de::Error> = model.try_into();
-        let model = model.map_err(|error| vec![misread::model(error.message())])?;
-        let settings = Settings::from_toml(&rest).map_err(|error| lines(&error))?;
-        let mut named = of_settings(&settings, method)?;
-        named.policy.budget = model.budget();
-        return Ok(named);
+        let model = model.map_err(|error| misread::model(error.message())).and_then(Model::checked);
+        return match (model, Settings::from_toml(&rest)) {
+            (Ok(model), Ok(settings)) => {
+                let mut named = of_settings(&settings, method)?;
+                named.policy.budget = model.budget();
+                Ok(named)
+            }
+            (model, settings) => {
+                let model = model.err().map(|why| place::of(text, "model", &why));
+                let settings = settings.err().map(|_| beside_the_model(text));
+                Err(model.into_iter().chain(settings.into_iter().flatten()).collect())
+            }
+        };
     }
     of_settings(&Settings::from_toml(text).map_err(|error| lines(&error))?, method)
+}
+
+/// What is wrong with the settings, where they stand in the text as it is.
+fn beside_the_model(text: &str) -> Vec<String> {
+    let Err(error) = Settings::from_toml(text) else { return Vec::new() };
+    let problems = error.problems().iter().filter(|problem| problem.path() != "model");
+    problems.map(ToString::to_string).collect()
 }
 
 fn from_json(text: &str, method: Option<&str>) -> Result<Named, Vec<String>> {
@@ -188,6 +212,16 @@ enum Model {
 }
 
 impl Model {
+    /// Refuses a number that none of the models is made for.
+    fn checked(self) -> Result<Self, String> {
+        match self {
+            Self::MongoDb { ratio, .. } if !(0.0..=1_000.0).contains(&ratio) => {
+                Err(format!("[model]: ratio must be a number from 0 to 1000, and is {ratio}"))
+            }
+            same => Ok(same),
+        }
+    }
+
     fn budget(self) -> Budget {
         match self {
             Self::Aws { capacity, cost, timeout_cost } => {

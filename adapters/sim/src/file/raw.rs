@@ -89,28 +89,50 @@ enum RawKind {
 }
 
 impl Raw {
-    /// What is simulated.
-    pub(super) fn scenario(&self) -> Result<Scenario, Unfit> {
-        let mut scenario = Scenario::outage(self.fault.kind()?);
-        self.fleet.apply(&mut scenario)?;
-        self.server.apply(&mut scenario)?;
+    /// What is simulated; or all that is wrong with it.
+    pub(super) fn scenario(&self) -> Result<Scenario, Vec<Unfit>> {
+        let mut scenario = Scenario::outage(FaultKind::Stall);
         self.fault.place(&mut scenario.fault);
-        let after = scenario.fault_end().plus(Micros::from_millis(330_000));
+        let after = scenario.fault_end().plus(AFTER);
         scenario.end = self.end.map_or(after, |span| span.0);
         scenario.max_events = self.max_events.unwrap_or(scenario.max_events);
-        scenario.check().map_err(|unfit| self.in_its_own_keys(unfit, &scenario))?;
-        check_end(&scenario)?;
-        if scenario.max_events == 0 {
+        let kind = self.fault.kind().map(|kind| scenario.fault.kind = kind);
+        let fleet = self.fleet.apply(&mut scenario);
+        let server = self.server.apply(&mut scenario);
+        let own = [kind, fleet, server, self.check_counts()];
+        let mut wrong: Vec<Unfit> =
+            own.into_iter().chain(scenario.checks()).filter_map(Result::err).collect();
+        if wrong.is_empty() {
+            wrong.extend(scenario.check().and_then(|()| check_end(&scenario)).err());
+        }
+        // Without a key of its own, the end is beyond its bound because the fault is.
+        if wrong.iter().any(|unfit| unfit.field() == "fault") && self.end.is_none() {
+            wrong.retain(|unfit| unfit.field() != "end");
+        }
+        if wrong.is_empty() {
+            return Ok(scenario);
+        }
+        Err(wrong.into_iter().map(|unfit| self.in_its_own_keys(unfit, &scenario)).collect())
+    }
+
+    fn check_counts(&self) -> Result<(), Unfit> {
+        if self.max_events == Some(0) {
             return Err(Unfit::new("max_events", "must be above zero: nothing would be simulated"));
         }
         match self.seeds {
             Some(0 | 1_001..) => Err(Unfit::new("seeds", "must be from 1 to 1000")),
-            _ => Ok(scenario),
+            _ => Ok(()),
         }
     }
 
-    /// A run may be too large because of several keys: it is said of one that the file has.
+    /// A run may be too large or too long because of several keys: it is said of one that the file
+    /// has.
     fn in_its_own_keys(&self, unfit: Unfit, scenario: &Scenario) -> Unfit {
+        if unfit.field() == "end" && self.end.is_none() {
+            let why = "the run would end 330 s after it, and must end within 30 days; let the fault \
+                       end sooner, or set end";
+            return Unfit::new("fault", why);
+        }
         let calls = scenario.calls();
         if unfit.field() != "fleet.rate" || !scenario.offered().is_finite() || calls <= MOST_CALLS {
             return unfit;
@@ -127,6 +149,9 @@ impl Raw {
         Unfit::new(key, format!("{} calls are {TOO_MANY}", counted(calls)))
     }
 }
+
+/// How long a run goes on after its fault.
+const AFTER: Micros = Micros::from_millis(330_000);
 
 /// Refuses a run in which no recovery could be seen: it would count as none.
 fn check_end(scenario: &Scenario) -> Result<(), Unfit> {

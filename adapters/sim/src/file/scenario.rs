@@ -45,9 +45,11 @@ impl ScenarioFile {
     /// A text that names the place and what would be right.
     pub fn parse(source: &str, folder: &Path) -> Result<Self, String> {
         let raw: Raw = misread::read(source)?;
-        let scenario = raw.scenario();
-        let scenario =
-            scenario.map_err(|unfit| place::of(source, unfit.field(), &unfit.to_string()))?;
+        let scenario = raw.scenario().map_err(|mut all| {
+            all.sort_by_key(|unfit| place::line(source, unfit.field()));
+            let told = all.iter().map(|unfit| place::of(source, unfit.field(), &unfit.to_string()));
+            told.collect::<Vec<_>>().join("\n  ")
+        })?;
         let name = raw.policy.as_deref().unwrap_or("steady");
         let policy = read_policy(name, folder).map_err(|why| place::of(source, "policy", &why))?;
         let (seeds, seed) = (raw.seeds.unwrap_or(5), raw.seed.unwrap_or(11));

@@ -10,9 +10,12 @@ use super::unread;
 ///
 /// # Errors
 ///
-/// A sentence naming the file: it is missing, a folder, too large, or no UTF-8.
+/// A sentence naming the file: it is missing, a folder, a pipe, too large, or no UTF-8.
 pub fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
+    if waits(path) {
+        return Err(format!("{name}: is no regular file"));
+    }
     let file = File::open(path).map_err(|error| format!("{name}: {}", unread(&error)))?;
     let mut text = Vec::new();
     let most = file.take(MOST + 1).read_to_end(&mut text);
@@ -24,6 +27,13 @@ pub fn read(path: &Path) -> Result<String, String> {
         ));
     }
     String::from_utf8(text).map_err(|_| format!("{name}: is not text in UTF-8"))
+}
+
+/// Whether reading could wait for a writer for ever. Whoever names a pipe of its own process, such as
+/// `/dev/stdin` or what `<(…)` stands for, has one.
+fn waits(path: &Path) -> bool {
+    let is_own = path.starts_with("/dev") || path.starts_with("/proc");
+    !is_own && path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
 const MOST: u64 = 1 << 20;

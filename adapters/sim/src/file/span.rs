@@ -3,6 +3,7 @@
 use core::fmt;
 
 use evenkeel_core::Micros;
+use evenkeel_settings::in_quotes;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use super::misread::shortened;
@@ -26,7 +27,7 @@ impl core::str::FromStr for Span {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             let right = "write a number and us, ms, s, m or h, as in \"1.5s\"";
-            format!("{:?} is no span of time; {right}", shortened(text))
+            format!("{} is no span of time; {right}", in_quotes(&shortened(text)))
         };
         let end = text.find(|letter: char| letter.is_ascii_alphabetic() || letter == 'µ');
         let (number, unit) = text.split_at(end.ok_or_else(wrong)?);
@@ -41,7 +42,10 @@ impl core::str::FromStr for Span {
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         let micros = number * unit;
         if !(0.0..LONGEST).contains(&micros) {
-            return Err(format!("{:?} is not a span from 0 to 8.9 years", shortened(text)));
+            return Err(format!(
+                "{} is not a span from 0 to 8.9 years",
+                in_quotes(&shortened(text))
+            ));
         }
         Ok(Self(Micros::from_micros((micros + 0.5) as u64)))
     }

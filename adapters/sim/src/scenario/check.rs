@@ -13,14 +13,17 @@ impl Scenario {
         self.check_fleet()?;
         self.check_server()?;
         self.check_fault()?;
-        let span = self.end.as_micros();
-        if span == 0 || span > LONGEST {
-            return Err(Unfit::new("end", "must be longer than zero and at most 30 days"));
-        }
+        self.check_end()?;
         if self.calls() > MOST_CALLS {
             return Err(Unfit::new("fleet.rate", TOO_MANY));
         }
         Ok(())
+    }
+
+    /// Each part by itself, for who wants to know all that is wrong with it.
+    #[cfg(feature = "command")]
+    pub(crate) fn checks(&self) -> [Result<(), Unfit>; 4] {
+        [self.check_fleet(), self.check_server(), self.check_fault(), self.check_end()]
     }
 
     /// How many calls a run has.
@@ -71,7 +74,7 @@ impl Scenario {
 
     fn check_fault(&self) -> Result<(), Unfit> {
         let fault = &self.fault;
-        if fault.start.as_micros() > LONGEST || fault.length.as_micros() > LONGEST {
+        if self.fault_end().as_micros() > LONGEST {
             return Err(Unfit::new("fault", "must begin and end within 30 days"));
         }
         match fault.kind {
@@ -86,6 +89,13 @@ impl Scenario {
                 Err(Unfit::new("fault.setup", "must be at most 30 days"))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn check_end(&self) -> Result<(), Unfit> {
+        match self.end.as_micros() {
+            1..=LONGEST => Ok(()),
+            _ => Err(Unfit::new("end", "must be longer than zero and at most 30 days")),
         }
     }
 }

@@ -173,14 +173,21 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
         number.ok().filter(|number| number.is_finite())
     };
     match unit {
-        Unit::Seconds => match plain(text) {
-            Some(seconds) => Ok(seconds),
-            None => parse_span(text).map(|span| span.as_micros() as f64 / 1e6),
-        },
+        // Seconds to one reader, milliseconds to the next.
+        Unit::Seconds if plain(text).is_some_and(|number| number >= 0.0) => {
+            Err(format!("needs a unit: {text}s, {text}ms, …"))
+        }
+        Unit::Seconds => parse_span(text).map(|span| span.as_micros() as f64 / 1e6),
         Unit::Share if text.ends_with('%') => plain(text.trim_end_matches('%'))
             .map(|percent| percent / 100.0)
             .ok_or_else(|| format!("\"{text}\" is no share")),
-        Unit::Share | Unit::Plain => plain(text).ok_or_else(|| format!("\"{text}\" is no number")),
+        Unit::Share | Unit::Plain => match plain(text) {
+            // Whoever writes 5 for a share means that many percent, and would have asked nothing.
+            Some(share) if unit == Unit::Share && share > 1.0 => {
+                Err(format!("a share is at most 1: write {text} %, or a share from 0 to 1"))
+            }
+            number => number.ok_or_else(|| format!("\"{text}\" is no number")),
+        },
     }
 }
 
