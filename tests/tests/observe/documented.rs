@@ -23,12 +23,17 @@ fn the_page_lists_every_word_for_a_retry_that_was_not_made() {
     let table = MESSAGES.split("## Why there was no further attempt").nth(1).expect("the reasons");
     let rows =
         table.split("\n## ").next().unwrap().lines().filter(|row| row.contains("`StopReason::"));
+    // A row has its word in a column, and may have others for what it tells apart.
     let told: BTreeSet<&str> = rows
-        .map(|row| row.split(" | ").nth(2).expect("told as").trim_matches('`'))
+        .flat_map(|row| {
+            let word = row.split(" | ").nth(2).expect("told as").trim_matches('`');
+            let others = row.split("told as `").skip(1).filter_map(|rest| rest.split('`').next());
+            others.chain([word])
+        })
         .filter(|word| *word != "-")
         .collect();
     let (_, list) = PAGE.split_once("\n`reason` is ").expect("the words");
-    let (list, _) = list.split_once(": [which stands for what]").expect("where more is said");
+    let (list, _) = list.split_once("[which stands for what]").expect("where more is said");
     // What is in brackets is about a word.
     let words = list.split('(').flat_map(|part| part.rsplit(')').next());
     let listed: BTreeSet<&str> =
