@@ -10,6 +10,7 @@ use evenkeel_core::{
 
 const SECOND: Duration = Duration::from_secs(1);
 static NO_FAILURE: [Rung; 1] = [Rung::reset_peripheral(0)];
+static HIGHEST: [Rung; 255] = [Rung::reset_peripheral(1); 255];
 static TOO_HIGH: [Rung; 256] = [Rung::reset_peripheral(1); 256];
 const BREAKER: BreakerPolicy<Consecutive> = BreakerPolicy::DEFAULT;
 
@@ -156,6 +157,7 @@ fn each_refusal_names_the_setting_the_value_and_what_would_be_right() {
 #[test]
 fn the_ends_of_each_range_are_within_it() {
     let taken = [
+        said(ReconnectPolicy::DEFAULT.with_ladder(&HIGHEST)),
         said(Backoff::DEFAULT.with_multiplier(1_000)),
         said(Backoff::DEFAULT.with_multiplier(65_535_000)),
         said(BREAKER.with_growth(1_000, SECOND)),
@@ -176,7 +178,7 @@ fn the_ends_of_each_range_are_within_it() {
         said(check_weights(&[0, 1])),
         said(HealthPolicy::DEFAULT.with_counts(255, 255)),
     ];
-    assert_eq!(taken, ["taken"; 19]);
+    assert_eq!(taken, ["taken"; 20]);
     let refused = [
         said(Backoff::DEFAULT.with_multiplier(65_535_001)),
         said(BREAKER.with_growth(65_535_001, SECOND)),

@@ -146,9 +146,11 @@ impl Call {
                 Some(_) => {}
             }
         }
+        // Nor do the numbers of hedged attempts say which was sent later, for the same reason.
+        let hedged = self.method == Method::Put;
         let mut left: Vec<_> = self.arrivals.iter().map(|a| (a.from.attempt, a.timeout)).collect();
         left.sort_by_key(|(attempt, _)| *attempt);
-        if left.windows(2).any(|pair| pair[1].1 > pair[0].1) {
+        if !hedged && left.windows(2).any(|pair| pair[1].1 > pair[0].1) {
             wrong.push("a later attempt was given more time".to_owned());
         }
     }
