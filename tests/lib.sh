@@ -300,11 +300,12 @@ installing() {
     echo "   installing $1 ($2)"
 }
 
-# Builds the payments lab and the network that fails, always both: cargo unites the features of what
-# it is asked for, and each alone would be another build of tokio and of all that stands on it.
-optimised=(--profile testrelease -p evenkeel-tonic -p evenkeel-network)
+# Builds the payments lab, the network that fails and what counts a call, always all: cargo unites the
+# features of what it is asked for, and each alone would be another build of tokio and of all that
+# stands on it.
+optimised=(--profile testrelease -p evenkeel-tonic -p evenkeel-network -p evenkeel-benches)
 build_optimised() {
-    cargo build --locked --quiet "${optimised[@]}" --example payments_lab --bin network
+    cargo build --locked --quiet "${optimised[@]}" --example payments_lab --bin network --bench cost
 }
 
 # Whether a component of the toolchain, such as `clippy`, is there or can be fetched.
