@@ -60,8 +60,8 @@ impl Tried {
 pub enum Standing {
     /// Not to be used: a health check says so, or has not said anything yet.
     Down,
-    /// To be used if nobody is [`Up`](Self::Up): its calls speak against it, which is a reason to
-    /// prefer others and no reason to fail a call.
+    /// To be used if nobody who is [`Up`](Self::Up) may be: its calls speak against it, which is a
+    /// reason to prefer others and no reason to fail a call.
     Suspect,
     /// To be used.
     Up,

@@ -1,6 +1,6 @@
 //! This file knows how each strategy chooses, and whom it chooses next when it was refused.
 
-use super::{Balancer, Members, Strategy};
+use super::{Members, Strategy};
 use crate::num::widen;
 use crate::rng::scale;
 use crate::{Random, Standing, Target, Tried};
@@ -39,8 +39,8 @@ const REDRAWS: usize = 16;
 const BLIND_DRAWS: u8 = 4;
 
 impl<'a, M: Members> Draw<'a, M> {
-    pub(super) fn new(balancer: &Balancer, members: &'a M, class: Class) -> Self {
-        let (strategy, at, left) = (balancer.strategy, balancer.next, members.count());
+    pub(super) fn new(strategy: Strategy, at: u16, members: &'a M, class: Class) -> Self {
+        let left = members.count();
         Self { members, class, strategy, drawn: [Target::ONLY; REDRAWS], draws: 0, at, left }
     }
 

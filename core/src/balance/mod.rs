@@ -46,7 +46,7 @@ pub trait Members {
     }
 
     /// The weight of `target`, for [`Strategy::Weighted`], in any unit: twice as much is twice the
-    /// chance, whatever the number, and 0 is drained. [`check_weights`] says which are refused.
+    /// chance, and 0 is drained. A share of all weights below one in 2^32 may be no chance at all. [`check_weights`] says which are refused.
     fn weight(&self, _target: Target) -> u32 {
         WEIGHT_ONE
     }
@@ -105,14 +105,16 @@ impl<M: Members + ?Sized> Members for &M {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Balancer {
     strategy: Strategy,
-    /// The number after that of the target used last.
+    /// The number after that of the target used last, by a call's first attempt and by others: a
+    /// retry would otherwise move on whom the next call begins with, in step with what failed.
     next: u16,
+    next_other: u16,
 }
 
 impl Balancer {
     /// With this strategy; round robin begins at target 0.
     pub const fn new(strategy: Strategy) -> Self {
-        Self { strategy, next: 0 }
+        Self { strategy, next: 0, next_other: 0 }
     }
 
     /// With `target` as the first of the rotation, for [`Strategy::RoundRobin`].
@@ -121,16 +123,16 @@ impl Balancer {
     /// does not exist is as good as 0.
     pub const fn starting_at(mut self, target: Target) -> Self {
         self.next = target.number();
+        self.next_other = self.next;
         self
     }
 
     /// Chooses a target, and asks for leave to use it; asks another when it is refused.
     ///
-    /// Only targets that are [`Up`](Standing::Up) are asked, or if there are none, those that are
-    /// [`Suspect`](Standing::Suspect); those not in `tried` first. With
-    /// [`Weighted`](Strategy::Weighted) those of no weight come after all of these, by the same rule:
-    /// a suspect of no weight only where nobody is up. `ask` is called at most once for each target,
-    /// and never again after it gave leave.
+    /// Those that are [`Up`](Standing::Up) are asked first, and where there is none or all of them
+    /// refuse, those that are [`Suspect`](Standing::Suspect); of each those not in `tried` first. With
+    /// [`Weighted`](Strategy::Weighted) those of no weight come after all of these, by the same rule.
+    /// `ask` is called at most once for each target, and never again after it gave leave.
     ///
     /// Costs one look at a target where nearly all are up (two for
     /// [`LeastRequest`](Strategy::LeastRequest)), and a walk over all of them for
@@ -148,22 +150,19 @@ impl Balancer {
         mut ask: impl FnMut(Target) -> Result<Permit, Rejected>,
     ) -> Result<(Target, Permit), Refusal> {
         let mut refusal = Refusal::NoTarget;
-        let mut any_up = false;
         // Of no weight are those that are being drained: they come after whoever has one.
         let kinds = if matches!(self.strategy, Strategy::Weighted) { 2 } else { 1 };
         for spare in [false, true].into_iter().take(kinds) {
             for standing in [Standing::Up, Standing::Suspect] {
-                if any_up && standing == Standing::Suspect {
-                    break;
-                }
                 for again in [false, true] {
                     let class = Class { standing, tried, again, spare };
-                    let mut draw = Draw::new(self, members, class);
+                    let first = *self.next_behind(tried);
+                    let mut draw = Draw::new(self.strategy, first, members, class);
                     while let Some(target) = draw.next(rng) {
-                        any_up |= standing == Standing::Up;
                         match ask(target) {
                             Ok(permit) => {
-                                self.next = target.number().wrapping_add(1);
+                                let next = target.number().wrapping_add(1);
+                                *self.next_behind(tried) = next;
                                 return Ok((target, permit));
                             }
                             Err(rejected) => refusal = refusal.or_sooner(rejected),
@@ -173,6 +172,10 @@ impl Balancer {
             }
         }
         Err(refusal)
+    }
+
+    fn next_behind(&mut self, tried: Tried) -> &mut u16 {
+        if tried == Tried::NONE { &mut self.next } else { &mut self.next_other }
     }
 
     /// How it chooses.
@@ -197,4 +200,4 @@ pub fn check_weights(weights: &[u32]) -> Result<(), Invalid> {
     Ok(())
 }
 
-const _: () = assert!(size_of::<Balancer>() <= 4);
+const _: () = assert!(size_of::<Balancer>() <= 6);

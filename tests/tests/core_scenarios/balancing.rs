@@ -185,3 +185,20 @@ fn suspects_are_better_than_nobody_and_worse_than_anybody() {
     let members: &[Standing] = &[Standing::Up; 2];
     assert_eq!(members.count(), 2);
 }
+
+/// Quarantine is a reason to prefer others. Where their circuits are open it is no reason to refuse.
+#[test]
+fn a_doubted_target_is_asked_when_the_circuits_of_all_others_are_open() {
+    let mut fleet = Fleet::of(2, Strategy::RoundRobin, opens_after(2));
+    let ends = |dead: bool| ended(if dead { U } else { OK });
+    // The first is dead, and its circuit opens; its quarantine is over long before.
+    let mut now = START;
+    while !fleet.members[0].breaker.is_protecting() {
+        fleet.attempt(now, |target| ends(target == 0)).unwrap();
+        now = now + ms(6_000);
+    }
+    assert_eq!(fleet.attempt(now, |_| ended(U)), Ok(1), "the other fails once");
+    assert_eq!(fleet.picks(now, 3), [Ok(1); 3]);
+    fleet.attempt(now, |_| ended(U)).unwrap();
+    assert!(matches!(fleet.pick(now), Err(Refusal::CircuitOpen { .. })));
+}
