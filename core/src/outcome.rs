@@ -141,7 +141,8 @@ impl Outcome {
 pub struct Report {
     /// How the attempt ended.
     pub outcome: Outcome,
-    /// How long it took; [`Micros::MAX`] when nobody completed it.
+    /// How long it took. When nobody completed it, what the policy gives an attempt at most: its
+    /// own limit or that of the call, and [`Micros::MAX`] without either.
     pub took: Micros,
     /// What, if anything, makes it say nothing about the target.
     pub weight: Weight,

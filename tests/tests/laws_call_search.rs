@@ -239,8 +239,8 @@ fn kind(reason: StopReason) -> String {
 
 #[test]
 fn laws_hold_in_every_state() {
-    let mut met = every_state(true, (14_521, 72_204));
-    met.extend(every_state(false, (12_852, 63_528)));
+    let mut met = every_state(true, (14_483, 72_156));
+    met.extend(every_state(false, (12_797, 63_456)));
     assert_eq!(met.len(), 3 + 8, "three states of the breaker, eight ends of the call: {met:?}");
 }
 

@@ -119,8 +119,10 @@ impl<T: Trip> CircuitBreaker<T> {
         Self { state: State::Closed { epoch, memory: T::EMPTY } }
     }
 
-    /// Asks for leave to make an attempt that ends by `lease`. One that is over already admits a
-    /// trial that is lost at once: ask for none then, as a [`Call`](crate::Call) does.
+    /// Asks for leave to make an attempt that is booked by `lease`. One that is over already admits a
+    /// trial that is lost at once: ask for none then, as a [`Call`](crate::Call) does. And let it end
+    /// some time after the attempt's deadline, a second with a call: what runs into that is booked
+    /// only then, and a trial is lost to whoever asks from `lease` on.
     ///
     /// # Errors
     ///

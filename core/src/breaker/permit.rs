@@ -10,8 +10,8 @@ use crate::words::NextTry;
 /// Leave for one attempt; give it back with [`CircuitBreaker::record`](crate::CircuitBreaker::record).
 ///
 /// A breaker makes it; [`UNTRACKED`](Self::UNTRACKED) is for where there is none. Losing it is
-/// harmless: its lease ends with the attempt's deadline, or without one after the breaker's open time,
-/// a second at least.
+/// harmless: its lease ends, with a [`Call`](crate::Call) a second after the attempt's deadline, or
+/// without one after the breaker's open time, a second at least.
 #[derive(Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "a permit that is not recorded is a trial that is waited for"]

@@ -1,8 +1,8 @@
 //! This file knows when an attempt goes out: the next one, or one more beside those under way.
 
 use super::{
-    Action, Attempt, AttemptInfo, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, Phase, Upstream,
-    WAIT_FOR_READY, short_mask,
+    Action, Attempt, AttemptInfo, Call, Flight, NOT_REPLAYABLE, PUSHED_BACK, PUT_OFF, Phase,
+    Upstream, WAIT_FOR_READY, short_mask,
 };
 use crate::retry::Stop;
 use crate::{Deadline, Instant, Micros, Refusal};
@@ -92,7 +92,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         };
         let limit = Deadline::at(now.after(upstream.policy().attempt_timeout()));
         let deadline = self.deadline.earlier(limit);
-        let (target, permit) = match upstream.admit(now, deadline, self.tried) {
+        let lease = Deadline::at(deadline.instant().after(LEASE_GRACE));
+        let (target, permit) = match upstream.admit(now, lease, self.tried) {
             Ok(admitted) => admitted,
             Err(Refusal::NoTarget) => return Err(Stop::NoTarget),
             Err(Refusal::CircuitOpen { retry_at }) => {
@@ -109,6 +110,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         self.tried = self.tried.with(target);
         if IN_FLIGHT > 1 {
             self.wake = now.after(upstream.hedge_after());
+            self.flags &= !PUT_OFF;
         }
         let mask = short_mask(slot);
         let cut_short = deadline.instant() < now.after(upstream.policy().normal_slice());
@@ -121,3 +123,8 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         Ok(Attempt(AttemptInfo { deadline, started: now, id, number: self.counted, target }))
     }
 }
+
+/// For how long behind its deadline an attempt may still be booked. It ends there by a timer, and no
+/// timer is early: a trial whose lease ended at that very instant would be lost as often as others
+/// ask at the same time, and what hangs would be tried again and again and never reopen its circuit.
+const LEASE_GRACE: Micros = Micros::from_millis(1_000);

@@ -174,7 +174,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     /// Settles on `attempt`, whose answer has begun to arrive: every other attempt under way is
     /// given up without a verdict, and nothing is repeated from here on. If the attempt was given
-    /// up already, nothing changes.
+    /// up already, or its deadline is over, nothing changes.
     pub fn commit<U: Upstream + ?Sized>(
         &mut self,
         now: Instant,
@@ -182,7 +182,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         attempt: &Attempt,
     ) {
         let now = self.moved_on(now);
-        if self.slot_of(attempt.id()).is_some() {
+        if self.slot_of(attempt.id()).is_some_and(|slot| !self.is_too_late(now, slot)) {
             self.forbid_repeats();
             self.give_up(now, upstream, attempt.id());
         }
@@ -304,5 +304,7 @@ const REFUSED_ONCE: u8 = 1;
 const NOT_REPLAYABLE: u8 = 1 << 1;
 const WAIT_FOR_READY: u8 = 1 << 2;
 const PUSHED_BACK: u8 = 1 << 3;
+/// A pushback has said when the next attempt goes out.
+const PUT_OFF: u8 = 1 << 4;
 
 const _: () = assert!(size_of::<Call>() <= 64, "a call is paid for per request");

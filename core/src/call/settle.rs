@@ -1,10 +1,11 @@
 //! This file knows what the end of an attempt means for its call.
 
 use super::{
-    Call, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, Phase, REFUSED_ONCE, Upstream, short_mask,
+    Call, CallPolicy, Flight, NOT_REPLAYABLE, Next, PUSHED_BACK, PUT_OFF, Phase, REFUSED_ONCE,
+    Upstream, short_mask,
 };
 use crate::retry::{Progress, Stop};
-use crate::{Because, Code, Instant, Outcome, Pushback, Report, Sent, StopReason, Weight};
+use crate::{Because, Code, Instant, Micros, Outcome, Pushback, Report, Sent, StopReason, Weight};
 
 impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
     /// Ends the attempts whose driver has let their deadline pass, as if it had completed them.
@@ -13,7 +14,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         let mut slot = 0;
         while let Some(flight) = self.flights.get(slot) {
             if flight.id != 0 && flight.deadline.is_over(now) {
-                self.settle(now, upstream, slot, Report::EXPIRED);
+                self.settle(now, upstream, slot, expired(upstream.policy()));
             }
             slot = slot.wrapping_add(1);
         }
@@ -60,8 +61,10 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if matches!(report.weight, Weight::Transparent) {
             // It was counted when it went out.
             self.counted = self.counted.wrapping_sub(1);
+            // Two that were never sent are repeated by one; the other may follow as a hedge.
+            let first = !matches!(self.phase, Phase::Ready);
             self.phase = Phase::Ready;
-            return Some(Because::Transparent);
+            return first.then_some(Because::Transparent);
         }
         self.decide(now, upstream, &report)
     }
@@ -122,7 +125,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         // One that is repeated without being asked for is as good as under way.
         let others = self.is_flying() || matches!(self.phase, Phase::Ready);
         if IN_FLIGHT > 1 && others && !matches!(wanted, Err(Stop::NotRetryable)) {
-            self.move_hedge(now, failed.pushback);
+            self.move_hedge(now, failed.pushback, upstream.policy().retry().max_hint());
             return Ok(None);
         }
         wanted?;
@@ -133,7 +136,12 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             return Err(Stop::Throttled);
         }
         let retry = upstream.policy().retry();
-        match retry.schedule(now, failed, self.deadline, &mut self.growth, &mut self.rng) {
+        let mut failed = report.outcome;
+        if IN_FLIGHT > 1 && self.has(PUT_OFF) && matches!(failed.pushback, Pushback::None) {
+            // Another attempt was told when to come again, and this one nothing.
+            failed.pushback = Pushback::AtLeast(self.wake.since(now));
+        }
+        match retry.schedule(now, &failed, self.deadline, &mut self.growth, &mut self.rng) {
             Ok((at, because)) => {
                 self.wake = at;
                 self.phase = Phase::Waiting;
@@ -150,11 +158,18 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
 
     /// A failure brings the next hedge forward, and a pushback puts it off or ends hedging (gRPC
     /// A6, "Summary of Retry and Hedging Logic").
-    const fn move_hedge(&mut self, now: Instant, pushback: Pushback) {
+    fn move_hedge(&mut self, now: Instant, pushback: Pushback, longest: Micros) {
         match pushback {
+            Pushback::None if self.has(PUT_OFF) => {}
             Pushback::None => self.wake = now,
-            Pushback::AtLeast(wait) | Pushback::Exactly(wait) => self.wake = now.after(wait),
-            Pushback::Stop => self.flags |= PUSHED_BACK,
+            Pushback::AtLeast(wait) | Pushback::Exactly(wait) if wait <= longest => {
+                self.wake = now.after(wait);
+                self.flags |= PUT_OFF;
+            }
+            // Longer than anybody waits is as good as never.
+            Pushback::AtLeast(_) | Pushback::Exactly(_) | Pushback::Stop => {
+                self.flags |= PUSHED_BACK;
+            }
         }
     }
 
@@ -188,7 +203,7 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         while let Some(flight) = self.flights.get_mut(slot) {
             if flight.id != 0 && flight.deadline.is_over(now) {
                 let late = core::mem::replace(flight, Flight::FREE);
-                let mut report = Report::EXPIRED;
+                let mut report = expired(upstream.policy());
                 if self.short & short_mask(slot) != 0 {
                     report.weight = Weight::CutShort;
                 }
@@ -209,6 +224,11 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
             (_, None) => Next::StillTrying,
         }
     }
+}
+
+/// The report of an attempt that nobody completed, which took as long as the policy gives it at most.
+fn expired(policy: &CallPolicy) -> Report {
+    Report { took: policy.attempt_timeout().shorter(policy.timeout()), ..Report::EXPIRED }
 }
 
 /// gRPC A6 repeats without end what never left the client. A connector that fails at once would

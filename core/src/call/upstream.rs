@@ -18,7 +18,8 @@ pub trait Upstream {
     fn policy(&self) -> &CallPolicy;
 
     /// A target for the next attempt, and leave to use it until `lease`: untried ones first,
-    /// refusing ones passed over ([`pick`](crate::pick) does both).
+    /// refusing ones passed over ([`pick`](crate::pick) does both). A call asks until a second after
+    /// the attempt's deadline, so that what ran into it can still be booked.
     ///
     /// # Errors
     ///

@@ -107,13 +107,18 @@ impl Settings {
     }
 
     /// When an attempt started at `now` must be over.
-    pub fn lease(&self, now: u64) -> u64 {
+    pub fn attempt_end(&self, now: u64) -> u64 {
         now.saturating_add(self.attempt_timeout.unwrap_or(u64::MAX)).min(self.end())
+    }
+
+    /// How long an attempt may take that nothing cuts short.
+    pub fn longest_attempt(&self) -> u64 {
+        self.attempt_timeout.unwrap_or(u64::MAX).min(self.timeout.unwrap_or(u64::MAX))
     }
 
     /// Whether a slice of `span` is shorter than what attempts are normally given.
     pub fn cuts_short(&self, span: u64) -> bool {
-        let normal = self.attempt_timeout.unwrap_or(u64::MAX).min(self.timeout.unwrap_or(u64::MAX));
+        let normal = self.longest_attempt();
         span < self.short_slice.min(normal - normal / 64)
     }
 

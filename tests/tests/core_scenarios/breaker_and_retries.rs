@@ -1,7 +1,8 @@
 //! A breaker below the retries counts attempts, not calls: C44 to C50, G45, G73 and G76.
 
 use evenkeel_core::{
-    Action, BreakerState, Call, CircuitBreaker, Code, Deadline, Micros, Single, StopReason,
+    Action, Bad, BreakerPolicy, BreakerState, Call, CircuitBreaker, Code, Deadline, Instant, LastN,
+    Micros, Single, StopReason,
 };
 
 use crate::driver::{Client, HANG, OK, U, after, at_once, drive};
@@ -65,6 +66,23 @@ fn c48_the_calls_own_deadline_counts() {
     assert_eq!(client.breaker().state(), BreakerState::Open);
 }
 
+/// An attempt of which nobody says how it ended was no longer under way than it may be.
+#[test]
+fn a_lost_completion_is_slow_only_where_an_attempt_may_be() {
+    for (limit, slow) in [(999, true), (1_000, false), (5_000, false)] {
+        let policy = calls(1, 100).with_attempt_timeout(millis(1_000)).unwrap();
+        let rule = LastN::<8>::new(8, 1, 1).unwrap().counting(Bad::SlowCalls);
+        let breaker = BreakerPolicy::new(rule).with_slow_after(millis(limit)).unwrap();
+        let mut circuit = CircuitBreaker::closed();
+        let mut upstream = Single::new(&policy).with_breaker(&mut circuit, &breaker);
+        let mut call = Call::new(Deadline::NONE, 1);
+        assert!(matches!(call.poll(Instant::ZERO, &mut upstream), Action::Attempt(_)));
+        let over = Instant::ZERO + ms(1_000);
+        assert!(matches!(call.poll(over, &mut upstream), Action::Finish(_)));
+        assert_eq!(circuit.is_protecting(), slow, "limit {limit} ms");
+    }
+}
+
 /// Unless the slice was too short to judge a peer by.
 #[test]
 fn a_slice_cut_short_says_nothing_about_the_peer() {
@@ -98,7 +116,7 @@ fn a_method_with_little_time_is_judged_by_it_however_often_its_clock_is_read() {
     let hangs = |read_again: u64| {
         let mut breaker = CircuitBreaker::new();
         let mut upstream = Single::new(&policy).with_breaker(&mut breaker, &opens);
-        let begun = evenkeel_core::Instant::from_micros(7);
+        let begun = Instant::from_micros(7);
         let mut call = Call::new(policy.deadline(begun, Deadline::NONE), 1);
         let sent = call.poll(begun + Micros::from_micros(read_again), &mut upstream);
         assert!(matches!(sent, Action::Attempt(_)));
@@ -125,7 +143,7 @@ fn c49_targets_with_breakers_of_their_own_do_not_meet() {
 fn c50_targets_that_share_a_breaker_are_refused_together() {
     let (policy, breaker) = (calls(1, 100), opens_after(1));
     let mut shared = CircuitBreaker::new();
-    let mut now = evenkeel_core::Instant::from_micros(1);
+    let mut now = Instant::from_micros(1);
     let mut call = |script| {
         let mut upstream = Single::new(&policy).with_breaker(&mut shared, &breaker);
         let call = Call::new(policy.deadline(now, Deadline::NONE), 1);
@@ -140,7 +158,7 @@ fn c50_targets_that_share_a_breaker_are_refused_together() {
 #[test]
 fn g76_a_failing_member_is_avoided_and_the_others_stay_closed() {
     let mut pool = Pool::of(3, calls(3, 100), opens_after(1));
-    let mut now = evenkeel_core::Instant::from_micros(1);
+    let mut now = Instant::from_micros(1);
     let mut call = |pool: &mut Pool, script: &[_]| {
         let deadline = pool.policy.deadline(now, Deadline::NONE);
         drive(&mut now, pool, Call::new(deadline, 1), script)

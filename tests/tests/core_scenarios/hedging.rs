@@ -66,6 +66,61 @@ fn a_pushback_puts_the_next_hedge_off_or_ends_hedging() {
     assert_eq!(seen.end(), (StopReason::PushedBack, 2, 50));
 }
 
+/// A wait that a peer named is kept, whoever else fails after it without a word.
+#[test]
+fn a_pushback_outlives_the_failure_of_another() {
+    for (wait, ends) in [
+        (400, (StopReason::AttemptsUsedUp, 3, 420)),
+        // Longer than anybody waits, in whichever order they fail.
+        (600_000, (StopReason::PushedBack, 2, 21)),
+    ] {
+        let mut pool = Pool::of(3, hedged(20), opens_after(5));
+        let later = U.with_pushback(Pushback::Exactly(ms(wait)));
+        let seen = run(&mut pool, &[after(21, U), after(0, later), at_once(U)]);
+        assert_eq!(seen.end(), ends);
+    }
+    // A third that fails in the meantime does not bring the next one forward.
+    let policy = hedged(20).with_retry(retries(4, 100));
+    let mut pool = Pool::of(4, policy, opens_after(5));
+    let later = U.with_pushback(Pushback::Exactly(ms(400)));
+    let seen = run(&mut pool, &[HANG, after(25, U), after(0, later), at_once(OK)]);
+    assert_eq!(seen.starts(), [0, 20, 40, 440]);
+}
+
+/// Two that were never sent are repeated by one, and only one is told that it is.
+#[test]
+fn of_two_that_were_never_sent_one_is_repeated_at_once() {
+    let mut pool = Pool::of(3, hedged(20), opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+    let mut hedges = flying(&mut call, &mut now, &mut pool, 2);
+    let unsent = U.with_sent(Sent::Never);
+    let first = call.complete(now, &mut pool, hedges.pop().unwrap(), unsent);
+    assert_eq!(first, Next::Retry { at: now, because: Because::Transparent });
+    assert_eq!(call.complete(now, &mut pool, hedges.pop().unwrap(), unsent), Next::StillTrying);
+    assert!(matches!(call.poll(now, &mut pool), Action::Attempt(_)));
+    // The other may follow as the hedge that it was.
+    assert_eq!(call.poll(now, &mut pool), Action::WaitUntil(now + ms(20)));
+}
+
+/// Who begins to answer when it is too late has not answered: the others go on.
+#[test]
+fn an_answer_that_begins_too_late_gives_nobody_up() {
+    let retry = retries(3, 100).with_codes(also(&[Code::DeadlineExceeded]));
+    let policy = hedged(60).with_retry(retry).with_attempt_timeout(millis(100)).unwrap();
+    let mut pool = Pool::of(3, policy, opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let mut call = Call::<3>::with_room(pool.policy.deadline(now, Deadline::NONE), 1);
+    let mut hedges = flying(&mut call, &mut now, &mut pool, 2);
+    let (second, first) = (hedges.pop().unwrap(), hedges.pop().unwrap());
+    let over = first.deadline().instant();
+    call.commit(over, &mut pool, &first);
+    let late = call.complete(over, &mut pool, first, OK);
+    assert_eq!(late, Next::StillTrying);
+    let next = call.complete(over, &mut pool, second, OK);
+    assert_eq!(next, Next::Stop(StopReason::Succeeded));
+}
+
 #[test]
 fn a_final_code_ends_the_others() {
     let mut pool = Pool::of(3, hedged(20), opens_after(5));

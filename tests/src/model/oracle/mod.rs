@@ -29,6 +29,7 @@ pub fn follow(run: &Run, room: usize) -> Result<(), String> {
         refused: false,
         replayable: true,
         pushed_back: false,
+        put_off: false,
         backoffs: 0,
     };
     for (step, event) in run.events.iter().enumerate() {
@@ -38,11 +39,14 @@ pub fn follow(run: &Run, room: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// Behind its deadline an attempt may still be booked for so long.
+const GRACE: u64 = 1_000_000;
+
 struct Oracle {
     settings: Settings,
     room: usize,
     mood: Mood,
-    /// Id, start and lease of every attempt under way.
+    /// Id, start and deadline of every attempt under way.
     flying: Vec<(usize, u64, u64)>,
     hedge_at: u64,
     /// Whether an attempt was ever let out.
@@ -53,6 +57,8 @@ struct Oracle {
     replayable: bool,
     /// Whether a peer asked for no more while another attempt was under way.
     pushed_back: bool,
+    /// Whether a peer named the time of the next attempt while another was under way.
+    put_off: bool,
     /// Backoffs since the call began, or since a peer named a wait.
     backoffs: u32,
 }
@@ -201,15 +207,17 @@ impl Oracle {
     ) -> Result<Result<Seen, StopReason>, String> {
         match contacts.next() {
             Some(Contact::Admitted { id, now: at, lease, target }) => {
-                let expected = self.settings.lease(now);
+                let deadline = self.settings.attempt_end(now);
+                let expected = deadline.saturating_add(GRACE);
                 ensure!(*at == now && *lease == expected, "expected a lease until {expected}");
-                self.flying.push((*id, now, *lease));
+                self.flying.push((*id, now, deadline));
                 self.mood = Mood::Trying;
                 self.counted += 1;
                 self.begun = true;
                 self.hedge_at = now.saturating_add(self.settings.hedge_after.unwrap_or(u64::MAX));
+                self.put_off = false;
                 let (number, target) = (self.counted, *target);
-                Ok(Ok(Seen::Attempt { target, started: now, deadline: *lease, number }))
+                Ok(Ok(Seen::Attempt { target, started: now, deadline, number }))
             }
             Some(Contact::Refused(Refusal::NoTarget)) => Ok(Err(StopReason::NoTarget)),
             Some(Contact::Refused(Refusal::CircuitOpen { retry_at })) => {

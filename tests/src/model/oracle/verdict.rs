@@ -34,27 +34,27 @@ impl Oracle {
         let Some(place) = self.flying.iter().position(|flight| flight.0 == id) else {
             return Err(format!("attempt {id} is not under way"));
         };
-        let (_, started, lease) = self.flying.remove(place);
-        let late = now >= lease && lease < u64::MAX;
+        let (_, started, deadline) = self.flying.remove(place);
+        let late = now >= deadline && deadline < u64::MAX;
         let timeout = Outcome::new(Code::DeadlineExceeded);
         ensure!(late || answer.is_some(), "attempt {id} was given up before its time");
         let outcome = answer.filter(|_| !late).unwrap_or(timeout);
         let weight = if self.is_transparent(&outcome) {
             Weight::Transparent
-        } else if late && self.settings.cuts_short(lease - started) {
+        } else if late && self.settings.cuts_short(deadline - started) {
             Weight::CutShort
         } else {
             Weight::Counts
         };
-        let took = answer.map_or(u64::MAX, |_| now - started);
+        let took = answer.map_or(self.settings.longest_attempt(), |_| now - started);
         let took = Micros::from_micros(took);
         let expected = Contact::Recorded { id, now, report: Report { outcome, took, weight } };
         let contact = contacts.next();
         ensure!(contact == Some(&expected), "expected {expected:?}, not {contact:?}");
         if weight == Weight::Transparent {
             self.counted -= 1;
-            self.mood = Mood::Ready;
-            return Ok(Verdict::AtOnce);
+            let other = core::mem::replace(&mut self.mood, Mood::Ready) == Mood::Ready;
+            return Ok(if other { Verdict::Still } else { Verdict::AtOnce });
         }
         let verdict = self.decide(now, &outcome, contacts)?;
         match verdict {
@@ -91,14 +91,17 @@ impl Oracle {
         }
         // What was never sent and goes out again at once is under way, though nobody has polled yet.
         if !self.flying.is_empty() || self.mood == Mood::Ready {
-            self.hedge_at = match outcome.pushback {
-                Pushback::None => now,
-                Pushback::AtLeast(wait) | Pushback::Exactly(wait) => {
-                    now.saturating_add(wait.as_micros())
+            match outcome.pushback {
+                Pushback::None if !self.put_off => self.hedge_at = now,
+                Pushback::None => {}
+                Pushback::AtLeast(wait) | Pushback::Exactly(wait)
+                    if wait.as_micros() <= self.settings.max_hint =>
+                {
+                    self.hedge_at = now.saturating_add(wait.as_micros());
+                    self.put_off = true;
                 }
-                Pushback::Stop => self.hedge_at,
-            };
-            self.pushed_back |= outcome.pushback == Pushback::Stop;
+                _ => self.pushed_back = true,
+            }
             return Ok(Verdict::Still);
         }
         if !self.settings.idempotent && outcome.sent == Sent::Maybe {
@@ -114,7 +117,14 @@ impl Oracle {
             return Ok(Verdict::Stop(StopReason::PushedBack));
         }
         match contacts.next() {
-            Some(Contact::Asked { granted: true }) => Ok(self.schedule(now, outcome)),
+            Some(Contact::Asked { granted: true }) => {
+                let mut told = *outcome;
+                if self.put_off && told.pushback == Pushback::None {
+                    let left = self.hedge_at.saturating_sub(now);
+                    told.pushback = Pushback::AtLeast(Micros::from_micros(left));
+                }
+                Ok(self.schedule(now, &told))
+            }
             Some(Contact::Asked { granted: false }) => Ok(Verdict::Stop(StopReason::Throttled)),
             other => Err(format!("the throttle was not asked, but {other:?}")),
         }
@@ -191,10 +201,10 @@ impl Oracle {
             let Some(place) = self.flying.iter().position(|flight| flight.0 == *id) else {
                 return Err(format!("attempt {id} is not under way"));
             };
-            let (_, started, lease) = self.flying.remove(place);
-            let late = *now >= lease && lease < u64::MAX && reason != StopReason::Cancelled;
+            let (_, started, deadline) = self.flying.remove(place);
+            let late = *now >= deadline && deadline < u64::MAX && reason != StopReason::Cancelled;
             let due = match late {
-                true if self.settings.cuts_short(lease - started) => Weight::CutShort,
+                true if self.settings.cuts_short(deadline - started) => Weight::CutShort,
                 true => Weight::Counts,
                 false => Weight::Cancelled,
             };
