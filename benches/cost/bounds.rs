@@ -37,23 +37,23 @@ fn what_the_chain_adds_is_bounded() {
 /// The cases in their order, but for the first of each group, which is raw tonic's, and how many
 /// allocations are made on top of its.
 const ADDED: [(&str, u32); 14] = [
-    // A unary call.
+    // A unary call without a deadline.
     ("nothing configured", 0),
     ("breaker", 1),
     ("retry, the response held", 2),
     ("retry and throttle", 2),
-    // With a deadline.
+    // A unary call with a deadline.
     ("timeout", 0),
     ("request budget", 0),
     ("full chain", 1),
     ("full chain, three members", 1),
     ("full chain, set_timeout", 3),
     ("full chain, set_timeout, budget", 3),
-    // Its answer waited for.
+    // The same, its answer waited for.
     ("timeout", 0),
     ("full chain", 1),
-    // One that fails once.
+    // A unary call that fails once.
     ("timeout, retry, breaker", 0),
-    // A message of a stream.
+    // A message of a response stream.
     ("a message, full chain", 0),
 ];
