@@ -200,8 +200,8 @@ async fn p13_a_retry_goes_to_a_member_that_was_not_tried() {
     lab.serve_with("b", [busy()]);
     assert_eq!(lab.calls(4).await, "cccc");
     let counts = ["a", "b", "c"].map(|name| lab.count(name));
-    // From c on the rotation goes on at a.
-    assert_eq!(counts, [4, 4, 4]);
+    // They began at a, b, c and a, whatever the retries did in between.
+    assert_eq!(counts, [3, 3, 4]);
 }
 
 /// When all were tried it begins anew.
