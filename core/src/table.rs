@@ -107,13 +107,15 @@ impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
         self.get_mut(key)?.record(now, permit, verdict, policy)
     }
 
-    /// Prolongs the lease of a trial of `key`, as [`CircuitBreaker::renew`] does.
+    /// Prolongs the lease of a trial of `key`, as [`CircuitBreaker::renew`] does, and keeps its slot
+    /// as long.
     pub fn renew(&mut self, now: Instant, key: K, permit: &Permit, policy: &BreakerPolicy<T>) {
         let Some(slot) = self.find(key) else { return };
-        if let Some(breaker) = self.breakers.get_mut(slot) {
+        let Some(breaker) = self.breakers.get_mut(slot) else { return };
+        if permit.epoch() == breaker.epoch() {
             breaker.renew(now, permit, policy);
+            self.hold(now, slot, policy.lease_end(now, Deadline::NONE));
         }
-        self.hold(now, slot, policy.lease_end(now, Deadline::NONE));
     }
 
     /// The breaker of `key`, if there is one; for manual control. Does not count as a use.

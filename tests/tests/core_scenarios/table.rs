@@ -178,3 +178,22 @@ fn leave_of_an_evicted_breaker_means_nothing_to_its_successor() {
     let changed = table.record(now, "a", current, Verdict::Failure, &policy);
     assert_eq!(changed, Some(Transition::Opened));
 }
+
+/// A permit that its breaker did not give keeps no slot: that of an attempt that was let through
+/// without one, or whose breaker was forgotten since.
+#[test]
+fn a_permit_of_nobody_keeps_no_slot() {
+    let policy = opens_after(2);
+    let mut table = BreakerTable::<u8, 1>::new();
+    let start = Instant::from_micros(7_000_000);
+    let at = |millis| start + ms(millis);
+    let _held = table.admit(at(0), 1, Deadline::at(at(100)), &policy).unwrap();
+    let untracked = table.admit(at(0), 2, Deadline::NONE, &policy).unwrap();
+    assert_eq!((table.untracked(), table.get(2).is_some()), (1, false));
+
+    let permit = table.admit(at(200), 2, Deadline::at(at(210)), &policy).unwrap();
+    table.renew(at(205), 2, &untracked, &policy);
+    assert_eq!(table.record(at(205), 2, permit, Verdict::Success, &policy), None);
+    _ = table.admit(at(400), 3, Deadline::at(at(410)), &policy).unwrap();
+    assert_eq!((table.untracked(), table.get(3).is_some()), (1, true));
+}
