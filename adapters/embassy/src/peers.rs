@@ -62,8 +62,16 @@ impl<R: RawMutex, K: Copy + Eq, const N: usize, T: Trip> Peers<R, K, N, T> {
         self.with(|table| table.get(key).map(evenkeel_core::CircuitBreaker::snapshot)).flatten()
     }
 
+    /// Shows every key that has a breaker, with what that looks like. Under the mutex: do no more with
+    /// them than to write them down.
+    pub fn snapshots(&self, mut look: impl FnMut(K, Snapshot)) {
+        _ = self.with(|table| table.snapshots().for_each(|(key, snapshot)| look(key, snapshot)));
+    }
+
     /// How many attempts were let through without a breaker because no slot could be had. When it
-    /// grows, `N` is too small for what the program does.
+    /// grows, `N` is too small for what the program does, or peers that are gone for good hold slots:
+    /// an open breaker keeps its own until its peer answers, or somebody resets it with
+    /// [`control`](Self::control).
     pub fn untracked(&self) -> u32 {
         self.with(|table| table.untracked()).unwrap_or(0)
     }

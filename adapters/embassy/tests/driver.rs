@@ -203,6 +203,29 @@ fn a_hundred_tasks_share_one_table_and_one_throttle() {
     assert!(PEERS.untracked() >= 20, "two peers found no slot, and were let through");
 }
 
+/// A peer that is gone for good holds its slot, and whoever looks can see which, and give it back.
+#[test]
+fn a_peer_that_is_gone_holds_its_slot_until_somebody_resets_it() {
+    let peers = Peers::<NoopRawMutex, u16, 1>::new();
+    let ask = async |peer| {
+        let view = peers.view(peer, &CALLS, &BREAKER);
+        call(1, view, deadline(), classify, async |_| Err::<u32, _>("down")).await.unwrap_err();
+    };
+    simulated::run(async {
+        ask(1).await;
+        embassy_time::Timer::after_secs(86_400).await;
+        ask(2).await;
+        assert!(peers.untracked() > 0, "nobody guards the second");
+        let mut held = Vec::new();
+        peers.snapshots(|peer, snapshot| held.push((peer, snapshot.state)));
+        assert_eq!(held, [(1, BreakerState::Open)]);
+
+        assert!(peers.control(1, evenkeel_core::CircuitBreaker::reset).is_some());
+        ask(2).await;
+        assert!(peers.snapshot(1).is_none() && peers.snapshot(2).is_some());
+    });
+}
+
 #[test]
 fn a_table_that_is_in_use_further_up_guards_nobody_and_does_not_panic() {
     let peers = Peers::<NoopRawMutex, u16, 2>::new();
