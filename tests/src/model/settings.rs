@@ -200,16 +200,28 @@ fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-/// Every kind of jitter, and the ends of those that have any: what the laws draw from.
-pub const JITTERS: [Jitter; 10] = [
-    Jitter::None,
-    Jitter::Full,
-    Jitter::Equal,
-    Jitter::Decorrelated,
-    Jitter::Proportional(0),
-    Jitter::Proportional(1),
-    Jitter::Proportional(100),
-    Jitter::Proportional(500),
-    Jitter::Proportional(999),
-    Jitter::Proportional(1_000),
-];
+macro_rules! jitters {
+    ($($kind:ident $(($end:expr))?),* $(,)?) => {
+        /// Every kind of jitter, and the ends of those that have any: what the laws draw from.
+        pub const JITTERS: [Jitter; [$(stringify!($kind)),*].len()] = [$(Jitter::$kind $(($end))?),*];
+
+        // No law would look at a kind that is missing, so the compiler does not let it be missing.
+        #[expect(unreachable_patterns, reason = "some have several ends")]
+        const _: fn(Jitter) = |listed| match listed {
+            $(Jitter::$kind { .. } => (),)*
+        };
+    };
+}
+
+jitters!(
+    None,
+    Full,
+    Equal,
+    Decorrelated,
+    Proportional(0),
+    Proportional(1),
+    Proportional(100),
+    Proportional(500),
+    Proportional(999),
+    Proportional(1_000),
+);

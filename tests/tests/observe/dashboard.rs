@@ -17,13 +17,15 @@ use crate::lab::{ECHO, Lab, busy, counted, millis, ok, opens_after, pass, refuse
 
 const DASHBOARD: &str = include_str!("../../../adapters/tonic/dashboards/evenkeel.json");
 
-/// Writes down which instruments are made, whether or not anything is ever recorded.
+/// Writes down which instruments are made, whether or not anything is ever recorded, and the name of
+/// each for Prometheus.
 #[derive(Default)]
-struct Recorder(Mutex<BTreeSet<String>>);
+struct Recorder(Mutex<BTreeMap<String, String>>);
 
 impl Recorder {
     fn note(&self, name: &str, unit: Option<&str>, kind: Kind) {
-        self.0.lock().unwrap().insert(prometheus(name, unit.unwrap_or_default(), kind));
+        let shown = prometheus(name, unit.unwrap_or_default(), kind);
+        self.0.lock().unwrap().insert(name.to_owned(), shown);
     }
 }
 
@@ -86,11 +88,16 @@ fn prometheus(name: &str, unit: &str, kind: Kind) -> String {
     shown
 }
 
-fn emitted() -> BTreeSet<String> {
+/// All there are, by their own names and by those for Prometheus.
+pub(crate) fn instruments() -> BTreeMap<String, String> {
     let recorder = Arc::new(Recorder::default());
     let shared: Arc<dyn InstrumentProvider + Send + Sync> = Arc::clone(&recorder) as _;
     drop(Metrics::new(&Meter::new(shared)));
     recorder.0.lock().unwrap().clone()
+}
+
+fn emitted() -> BTreeSet<String> {
+    instruments().into_values().collect()
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use evenkeel_tests::{ids_of, scenarios, tests_in};
 
+use crate::dashboard::instruments;
+
 const PAGE: &str = include_str!("../../../docs/observability.md");
 /// Made from the sources, and compared with them by the test `messages`.
 const MESSAGES: &str = include_str!("../../../docs/messages.md");
@@ -39,4 +41,29 @@ fn the_page_lists_every_word_for_a_retry_that_was_not_made() {
     let listed: BTreeSet<&str> =
         words.flat_map(|part| part.split('`').skip(1).step_by(2)).collect();
     assert_eq!(listed, told, "left: docs/observability.md; right: docs/messages.md");
+}
+
+/// The names are part of the interface, and the page is where it is.
+#[test]
+fn the_page_lists_every_metric_and_no_other() {
+    let (_, table) = PAGE.split_once("\n## The metrics\n").expect("the metrics");
+    let rows = table.split("\n## ").next().unwrap().lines().filter(|row| row.starts_with("| `"));
+    let mut listed = BTreeSet::new();
+    for row in rows {
+        let names = row.split(" | ").next().unwrap().split('`').skip(1).step_by(2);
+        let mut stem = "";
+        for name in names {
+            // What begins with a dot takes the place of the last word of the one in front.
+            let whole = match name.starts_with('.') {
+                true => format!("{stem}{name}"),
+                false => name.to_owned(),
+            };
+            if let Some((front, _)) = name.rsplit_once('.').filter(|(front, _)| !front.is_empty()) {
+                stem = front;
+            }
+            listed.insert(whole);
+        }
+    }
+    let made: BTreeSet<String> = instruments().into_keys().collect();
+    assert_eq!(listed, made, "left: docs/observability.md; right: adapters/tonic/src/observe");
 }
