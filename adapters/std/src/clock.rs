@@ -9,22 +9,41 @@ use evenkeel_core::{Clock, Instant, Micros};
 
 use crate::Epoch;
 
-/// std's monotonic clock. All of them share one start, so their readings can be compared.
+/// std's monotonic clock. All of them share one [start](Self::epoch), so their readings can be
+/// compared.
 ///
 /// Whether time spent suspended counts is the platform's choice (on Linux it does not); a deadline
 /// then ends later by the clock on the wall, and never earlier.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StdClock;
 
+impl StdClock {
+    /// Where its readings begin: an hour before the first of them, as far as the platform's clock
+    /// reaches back.
+    ///
+    /// A clock of another crate that is made of std's instants measures from here too, as tokio's
+    /// does: a breaker opened by one and a deadline read from one can then be asked by the other.
+    /// The hour is for a runtime whose clock is paused: it may be older than the first reading.
+    #[inline]
+    pub fn epoch() -> &'static Epoch {
+        &EPOCH
+    }
+}
+
 impl Clock for StdClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
     #[inline]
     fn now(&self) -> Instant {
-        static EPOCH: LazyLock<Epoch> = LazyLock::new(|| Epoch::at(StdInstant::now()));
-        let epoch = &*EPOCH;
+        let epoch = Self::epoch();
         epoch.reading(StdInstant::now())
     }
 }
+
+#[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
+static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
+    let now = StdInstant::now();
+    Epoch::at(now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now))
+});
 
 /// A clock that can also be waited on, by blocking the thread.
 pub trait BlockingClock: Clock {

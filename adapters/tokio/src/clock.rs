@@ -4,9 +4,8 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
-use std::sync::LazyLock;
 
-use evenkeel_std::Epoch;
+use evenkeel_std::StdClock;
 use evenkeel_std::core::{Clock, Instant, Micros};
 use pin_project_lite::pin_project;
 use tokio::task::coop::{Unconstrained, unconstrained};
@@ -14,7 +13,9 @@ use tokio::time::{Instant as TokioInstant, Sleep};
 
 /// tokio's monotonic clock, so that `tokio::time::pause` and `advance` work on everything here.
 ///
-/// All of them share one start, so their readings can be compared.
+/// Its readings begin where those of [`StdClock`] do. While tokio's time is not paused the two can
+/// be compared, and what is shared may be used by tasks and by threads that block; paused, it follows
+/// tokio's time alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 
@@ -22,7 +23,7 @@ impl Clock for TokioClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
     #[inline]
     fn now(&self) -> Instant {
-        let epoch = &*EPOCH;
+        let epoch = StdClock::epoch();
         epoch.reading(TokioInstant::now().into_std())
     }
 }
@@ -85,16 +86,8 @@ impl Future for SleepUntil {
 }
 
 fn to_tokio(at: Instant) -> Option<TokioInstant> {
-    let at = EPOCH.start().checked_add(Duration::from_micros(at.as_micros()));
+    let at = StdClock::epoch().start().checked_add(Duration::from_micros(at.as_micros()));
     at.map(TokioInstant::from_std)
 }
-
-/// Before any runtime began, as far as the platform's clock reaches back: a runtime whose clock is
-/// paused may be older than the first reading.
-#[expect(clippy::disallowed_methods, reason = "the one place where this crate reads time")]
-static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
-    let now = std::time::Instant::now();
-    Epoch::at(now.checked_sub(Duration::from_secs(3_600)).unwrap_or(now))
-});
 
 const LONGEST_SLEEP: Micros = Micros::from_millis(30 * 24 * 3_600 * 1_000);

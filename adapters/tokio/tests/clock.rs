@@ -7,8 +7,10 @@ use core::task::Poll;
 use core::time::Duration;
 
 use evenkeel_std::StdClock;
-use evenkeel_tokio::core::{Clock, Deadline, Instant, Micros};
-use evenkeel_tokio::{TokioClock, sleep_until, until};
+use evenkeel_tokio::core::{
+    BreakerPolicy, CallPolicy, Clock, Consecutive, Deadline, Instant, Micros, Outcome, RetryPolicy,
+};
+use evenkeel_tokio::{Error, Shared, TokioClock, sleep_until, until};
 use tokio::time::{advance, sleep, timeout};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -128,4 +130,52 @@ fn a_wait_may_be_made_outside_a_runtime() {
         let first = poll_fn(|cx| Poll::Ready(wait.as_mut().poll(cx))).await;
         assert_eq!(first, Poll::Ready(()));
     });
+}
+
+/// Threads that block and tasks may use one upstream: each gives the other's open circuit and
+/// deadline exactly as long as its own.
+#[tokio::test]
+async fn what_std_and_tokio_share_has_one_time() {
+    const OPEN: Duration = Duration::from_secs(1_800);
+    let before = StdClock.now();
+    let between = TokioClock.now();
+    assert!(before <= between && between <= StdClock.now());
+
+    let policy = CallPolicy::DEFAULT.with_retry(RetryPolicy::OFF);
+    let once = Consecutive::new(1).unwrap();
+    let breaker = BreakerPolicy::new(once).with_open_for(OPEN).unwrap();
+    let classify = |result: &Result<(), Outcome>| match result {
+        Ok(()) => Outcome::success(),
+        Err(outcome) => *outcome,
+    };
+    let block = |shared: &Shared, deadline, result: Result<(), Outcome>| {
+        evenkeel_std::call(&StdClock, shared.view(), deadline, 7, classify, |_| result)
+    };
+    let wait = async |shared: &Shared, deadline, result: Result<(), Outcome>| {
+        evenkeel_tokio::call(shared.view(), deadline, classify, async |_| result).await
+    };
+    let down = Err(Outcome::unavailable());
+    let open_until = |error: Error<Outcome>| match error {
+        Error::CircuitOpen { retry_at, .. } => retry_at,
+        other => panic!("{other:?}"),
+    };
+
+    let (by_thread, by_task) =
+        (Shared::new(policy).with_breaker(breaker), Shared::new(policy).with_breaker(breaker));
+    block(&by_thread, Deadline::NONE, down).unwrap_err();
+    wait(&by_task, Deadline::NONE, down).await.unwrap_err();
+    let to_the_task = open_until(wait(&by_thread, Deadline::NONE, Ok(())).await.unwrap_err());
+    let to_the_thread = open_until(block(&by_task, Deadline::NONE, Ok(())).unwrap_err());
+    for retry_at in [to_the_task, to_the_thread] {
+        assert!(retry_at.since(StdClock.now()) <= Micros::from_duration(OPEN), "{retry_at:?}");
+        assert!(retry_at.since(TokioClock.now()) <= Micros::from_duration(OPEN), "{retry_at:?}");
+    }
+
+    let fresh = Shared::new(policy);
+    let of_a_thread = Deadline::after(StdClock.now(), OPEN);
+    assert_eq!(wait(&fresh, of_a_thread, Ok(())).await, Ok(()));
+    assert!(of_a_thread.remaining(TokioClock.now()) <= Micros::from_duration(OPEN));
+    let of_a_task = Deadline::after(TokioClock.now(), OPEN);
+    assert_eq!(block(&fresh, of_a_task, Ok(())), Ok(()));
+    assert!(of_a_task.remaining(StdClock.now()) <= Micros::from_duration(OPEN));
 }
