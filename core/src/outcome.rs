@@ -156,8 +156,9 @@ pub enum Weight {
     Cancelled,
     /// It counts.
     Counts,
-    /// It ended in our own deadline after a slice shorter than the method is normally given: that
-    /// says nothing about the target. Its code still charges the throttle.
+    /// It ended in our own deadline after a slice shorter than the method is normally given, or with
+    /// its answer [waiting to be fetched](crate::Call::excuse): that says nothing about the target.
+    /// Its code still charges the throttle.
     CutShort,
     /// It is repeated at once because nothing was executed: no attempt, no failure, no token.
     Transparent,

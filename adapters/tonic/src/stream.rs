@@ -4,12 +4,15 @@
 //! A stream holds a breaker's trial to its end. Dropped before, it is no verdict and the permit
 //! goes back at once. With the opt-in a broken stream begins anew, in whole messages, from the
 //! start.
+//!
+//! A reader may come back when the deadline is over. If what it did not wait for is there by then, the
+//! call has ended all the same, and it is no verdict: who was late was not the server.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use evenkeel_tokio::core::{Attempt, Clock, Code};
+use evenkeel_tokio::core::{Attempt, Clock, Code, CodeSet};
 use evenkeel_tokio::{SleepUntil, TokioClock, sleep_until};
 use http::Response;
 use http_body::Frame;
@@ -87,17 +90,27 @@ impl<S: Below, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
                 }
                 (Stage::Open { .. }, Poll::Pending) => {
                     ready!(self.poll_deadline(cx));
+                    // It may only have been the turn of others.
+                    polled = self.poll_open(cx);
+                    if polled.is_ready() {
+                        continue;
+                    }
                     self.settle(Ended::CutOff)
                 }
                 (Stage::Open { .. }, Poll::Ready(Some(Ok(frame)))) if frame.is_data() => {
                     if self.is_late() {
+                        self.excuse();
                         self.settle(Ended::CutOff)
                     } else {
                         self.give_on(frame).map(Ok)
                     }
                 }
                 (Stage::Open { .. }, Poll::Ready(last)) => {
-                    self.settle(ended(last, self.in_headers))
+                    let ended = ended(last, self.in_headers);
+                    if !blames(&ended) {
+                        self.excuse();
+                    }
+                    self.settle(ended)
                 }
             };
             if last.is_some() {
@@ -116,6 +129,13 @@ impl<S: Below, const IN_FLIGHT: usize> StreamBody<S, IN_FLIGHT> {
         }
         let at = deadline.instant();
         self.timer.get_or_insert_with(|| Box::pin(sleep_until(at))).as_mut().poll(cx)
+    }
+
+    /// What is there does not speak against the server, should the deadline be over.
+    fn excuse(&mut self) {
+        if let Stage::Open { flow, attempt, .. } = &mut self.stage {
+            flow.driven.call_mut().excuse(attempt);
+        }
     }
 
     /// Books the end of the open body and says what the caller sees of it.
@@ -247,6 +267,15 @@ fn ended(last: Polled, in_headers: Option<Code>) -> Ended {
     };
     let code = status::of_trailers(trailers.as_ref(), || in_headers);
     Ended::Complete { code, held: Held::ended(trailers) }
+}
+
+/// Whether this end speaks against the server also where it is found too late. A server that gives
+/// up at our deadline says `CANCELLED`.
+const fn blames(ended: &Ended) -> bool {
+    match ended {
+        Ended::Complete { code, .. } => CodeSet::FAILURES.with(Code::Cancelled).contains(*code),
+        _ => true,
+    }
 }
 
 /// The trailers of a stream that ended well; where it ended in its headers, these.

@@ -83,7 +83,7 @@ pub struct Call<const IN_FLIGHT: usize = 1> {
     counted: u16,
     /// Attempts in a row that were never sent.
     unsent: u8,
-    /// One bit for each flight: its slice is cut short.
+    /// One bit for each flight: its slice is cut short, or its driver was late.
     short: u8,
     flags: u8,
     phase: Phase,
@@ -185,6 +185,16 @@ impl<const IN_FLIGHT: usize> Call<IN_FLIGHT> {
         if self.slot_of(attempt.id()).is_some_and(|slot| !self.is_too_late(now, slot)) {
             self.forbid_repeats();
             self.give_up(now, upstream, attempt.id());
+        }
+    }
+
+    /// Says that `attempt` is not late because of its target: what it waits for has come, and its
+    /// driver had not fetched it before the deadline. Ended by its deadline it then is no verdict, as
+    /// [cut short](crate::Weight::CutShort); any other end counts as ever. If the attempt was given
+    /// up already, nothing changes.
+    pub fn excuse(&mut self, attempt: &Attempt) {
+        if let Some(slot) = self.slot_of(attempt.id()) {
+            self.short |= short_mask(slot);
         }
     }
 

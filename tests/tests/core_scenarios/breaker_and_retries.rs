@@ -2,7 +2,7 @@
 
 use evenkeel_core::{
     Action, Bad, BreakerPolicy, BreakerState, Call, CircuitBreaker, Code, Deadline, Instant, LastN,
-    Micros, Single, StopReason,
+    Micros, Next, Outcome, Single, StopReason,
 };
 
 use crate::driver::{Client, HANG, OK, U, after, at_once, drive};
@@ -95,6 +95,35 @@ fn a_slice_cut_short_says_nothing_about_the_peer() {
     let soon = Deadline::at(client.now + ms(99));
     client.call_until(soon, &[at_once(code(Code::DeadlineExceeded))]);
     assert!(client.breaker().is_protecting());
+}
+
+/// Nor does one whose answer was there, and was not fetched before its deadline.
+#[test]
+fn an_excused_attempt_says_nothing_about_the_peer() {
+    let (policy, opens) = (calls_within(1_000, 1, 100), opens_after(1));
+    let excused = |after: u64, outcome: Option<Outcome>| {
+        let mut breaker = CircuitBreaker::new();
+        let mut upstream = Single::new(&policy).with_breaker(&mut breaker, &opens);
+        let deadline = policy.deadline(Instant::ZERO, Deadline::NONE);
+        let mut call = Call::<2>::with_room(deadline, 1);
+        let sent = call.poll(Instant::ZERO, &mut upstream);
+        let Action::Attempt(attempt) = sent else { panic!("{sent:?}") };
+        call.excuse(&attempt);
+        let now = Instant::ZERO + ms(after);
+        let end = match outcome {
+            Some(outcome) => call.complete(now, &mut upstream, attempt, outcome),
+            None => match call.poll(now, &mut upstream) {
+                Action::Finish(reason) => Next::Stop(reason),
+                other => panic!("{other:?}"),
+            },
+        };
+        assert!(matches!(end, Next::Stop(_)), "{end:?}");
+        breaker.state()
+    };
+    for late in [Some(Outcome::success()), Some(Outcome::unavailable()), None] {
+        assert_eq!(excused(1_000, late), BreakerState::Closed, "{late:?}");
+    }
+    assert_eq!(excused(999, Some(Outcome::unavailable())), BreakerState::Open, "in time it counts");
 }
 
 /// What is normal is the method's own timeout, where that is shorter still.

@@ -73,6 +73,47 @@ async fn g54_a_stream_that_never_pauses_ends_at_its_deadline_too() {
     assert!(cause::<DeadlinePassed>(&failed).is_some());
 }
 
+/// What the server has sent in time does not speak against it, however late it is read: the call ends
+/// at its deadline, and is no verdict. Also where the body is pending once between many frames.
+#[tokio::test(start_paused = true)]
+async fn g54_a_slow_reader_is_no_failure_of_the_server() {
+    let items = [b"tick".as_slice(); 140];
+    for end in [Status::ok(""), Status::not_found("")] {
+        let reply = Reply::headers().messages(items).end(end);
+        let lab = Lab::new(timeout(500).breaker(opens_after(1)), [reply]);
+        for read in [0, 1, 126, 127, 128, 129, 130, 140] {
+            assert_eq!(late_after(&lab, read).await.code(), Code::DeadlineExceeded, "{read}");
+            assert_eq!(lab.circuit(EXPORT), (BreakerState::Closed, 0), "after {read} items");
+        }
+    }
+}
+
+/// But what had not come by then does, and so does a failure of the server's own.
+#[tokio::test(start_paused = true)]
+async fn g54_a_server_that_was_late_itself_is_judged_also_by_a_slow_reader() {
+    let two = || Reply::headers().messages(["1", "2"]);
+    let ends =
+        [Status::unavailable("broken"), Status::cancelled(""), Status::deadline_exceeded("")];
+    let failed = ends.map(|end| two().end(end));
+    for reply in failed.into_iter().chain([two(), two().reset(Reason::INTERNAL_ERROR)]) {
+        let lab = Lab::new(timeout(500).breaker(opens_after(1)), [reply]);
+        assert_eq!(late_after(&lab, 2).await.code(), Code::DeadlineExceeded);
+        assert_eq!(lab.breaker(EXPORT).state, BreakerState::Open);
+    }
+}
+
+/// How a stream ends whose reader takes this many items, and comes back when it is too late.
+async fn late_after(lab: &Lab, items: usize) -> Status {
+    let mut stream = lab.client(EXPORT).server_streaming("ping").await.unwrap().into_inner();
+    for _ in 0..items {
+        stream.message().await.unwrap().unwrap();
+    }
+    pass(600).await;
+    let failed = stream.message().await.unwrap_err();
+    assert!(cause::<DeadlinePassed>(&failed).is_some(), "{failed:?}");
+    failed
+}
+
 /// All kinds of calls, and wherever they hang: before the headers, after them, after a message.
 #[tokio::test(start_paused = true)]
 async fn g54_and_l06_every_kind_of_call_ends_at_its_deadline() {

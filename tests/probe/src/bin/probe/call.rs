@@ -105,6 +105,9 @@ fn drive<const IN_FLIGHT: usize, U: Upstream + ?Sized>(upstream: &mut U) {
             if any() {
                 Call::commit(&mut call, any(), upstream, &attempt);
             }
+            if any() {
+                Call::excuse(&mut call, &attempt);
+            }
             let _ = Call::complete(&mut call, any(), upstream, attempt, any());
         }
         Action::Finish(reason) => drop(black_box(reason)),
