@@ -1,13 +1,15 @@
-//! This file knows what a request says of itself before anything is made of it: its method, and how
-//! long its caller waits.
+//! This file knows what a request says of itself before anything is made of it: its method, how long
+//! its caller waits, and what it has of another call.
 
 use evenkeel_tokio::core::{Deadline, Instant};
 use http::Request;
 use tonic::GrpcMethod;
 use tonic::body::Body;
 
+use crate::attempt::PREVIOUS_ATTEMPTS;
 use crate::settings::Settings;
 use crate::warn::{Warning, named};
+use crate::wire;
 use crate::wire::timeout::{self, Timeout};
 
 /// The full name of the method. A client with an origin has a prefix in its path, which the
@@ -50,5 +52,12 @@ pub(crate) fn callers_deadline(
             Deadline::NONE
         }
         Timeout::Absent | Timeout::Malformed => Deadline::NONE,
+    }
+}
+
+/// Takes out the count of attempts that a caller forwarded with its metadata: it is another call's.
+pub(crate) fn forget_attempts(request: &mut Request<Body>) {
+    if wire::find(request.headers(), &PREVIOUS_ATTEMPTS).is_some() {
+        request.headers_mut().remove(PREVIOUS_ATTEMPTS);
     }
 }

@@ -20,7 +20,7 @@ use crate::error::{BoxError, BudgetExhausted, Closed, DeadlinePassed, TimeLimit}
 use crate::flow::Flow;
 use crate::future::ResponseFuture;
 use crate::hedge::{Hedge, hedge};
-use crate::incoming::callers_deadline;
+use crate::incoming::{callers_deadline, forget_attempts};
 use crate::observe::Seen;
 use crate::options::RetryOwned;
 use crate::reading::{Patience, Reading};
@@ -126,7 +126,10 @@ where
                 let admitted = Admitted { waits: false, retries: Retries::Off, ..admitted };
                 self.start(route, method, admitted, request, seen)
             }
-            Ok(admitted) => self.start(route, method, admitted, request, seen),
+            Ok(admitted) => {
+                forget_attempts(&mut request);
+                self.start(route, method, admitted, request, seen)
+            }
             Err(status) => {
                 if let Some(mut seen) = seen {
                     seen.over(Err(&status));

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use evenkeel_tests::{Reason, Reply, drain};
 use evenkeel_tonic::core::{Backoff, Code, CodeSet, Jitter, RetryPolicy, StopReason};
-use evenkeel_tonic::{AllowList, CallOptions, Stopped, cause};
+use evenkeel_tonic::{AllowList, CallOptions, HedgePolicy, Stopped, cause};
 use tonic::{Request, Status};
 
 use crate::lab::{CHARGE, ECHO, EXPORT, Lab, PUT, busy, code, fails, ok, timed};
@@ -38,6 +38,26 @@ async fn g09_every_attempt_says_how_many_came_before() {
     for seen in lab.peer.requests() {
         assert_eq!((&*seen.path, seen.messages()), (ECHO, vec![&b"ping"[..]]));
         assert_eq!(seen.header("te"), Some("trailers"));
+    }
+}
+
+/// A gateway that forwards its caller's metadata forwards that caller's count too, which is none of
+/// this call's.
+#[tokio::test(start_paused = true)]
+async fn g09_the_count_of_another_call_goes_no_further() {
+    let retried = client().retry(retries(3, 100));
+    let twice = HedgePolicy::DEFAULT.with_max_attempts(2).unwrap();
+    let hedged = client().hedge(twice);
+    for (builder, sent) in [(retried, 3), (hedged, 2), (client().timeout(millis(900)).unwrap(), 1)]
+    {
+        let lab = Lab::new(builder, [busy()]);
+        let mut request = Request::new("ping");
+        for count in ["2", "7"] {
+            request.metadata_mut().append("grpc-previous-rpc-attempts", count.parse().unwrap());
+        }
+        lab.request(ECHO, request).await.unwrap_err();
+        let counts = [None, Some("1".to_owned()), Some("2".to_owned())];
+        assert_eq!(lab.previous(), counts[..sent]);
     }
 }
 
