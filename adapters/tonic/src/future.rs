@@ -24,6 +24,7 @@ use crate::flow::{Concluded, Flow, Step};
 use crate::reading::{Read, Reading};
 use crate::request::Payload;
 use crate::stream::StreamBody;
+use crate::wire;
 
 /// A call that is driven in a box.
 pub(crate) type Rest = Pin<Box<dyn Future<Output = Result<Response<Body>, Status>> + Send>>;
@@ -103,7 +104,7 @@ where
                 Stage::Passing => {
                     let Some(passing) = sending.as_mut().as_pin_mut() else { break Poll::Pending };
                     let response = ready!(passing.poll_response(cx));
-                    response.map(|response| response.map(Body::new)).map_err(unsent)
+                    response.map(harmless).map_err(unsent)
                 }
                 Stage::Reading(reading) => {
                     let request = sending.as_mut().as_pin_mut().and_then(Sending::request);
@@ -247,6 +248,16 @@ pub(crate) fn answered<S: Below>(answer: Answer<S>) -> Result<Response<Body>, St
         Answer::Over(result) => result.map(|mut held| held.give_on()),
         Answer::Stream(response, attempt, flow) => Ok(StreamBody::watch(response, flow, attempt)),
     }
+}
+
+/// The response to a call that only passes through. Of it only the headers are looked at: to see the
+/// trailers there would have to be something around the body.
+fn harmless<B>(mut response: Response<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    wire::defuse(response.headers_mut());
+    response.map(Body::new)
 }
 
 /// The error of a call that only passes through: whatever it is, nobody here made it.

@@ -62,6 +62,11 @@ pub struct Resilient<S> {
 
 impl Resilient<()> {
     /// A builder in which nothing is configured yet. What stays so is absent and costs nothing.
+    ///
+    /// With nothing configured at all, a call without a deadline is passed through. Of its response only
+    /// the headers are made harmless, and not the trailers: tonic 0.14 panics at a
+    /// `grpc-status-details-bin` there that is not base64. Any block, such as a timeout, guards against
+    /// both.
     pub fn builder() -> Builder {
         Builder::new()
     }

@@ -7,7 +7,8 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 use evenkeel_core::{BreakerState, RetryPolicy};
-use evenkeel_tests::{RawClient, Reply, drain};
+use evenkeel_tests::{Network, Peer, RawClient, Reply, drain};
+use evenkeel_tonic::Resilient;
 use futures_util::StreamExt;
 use http::HeaderValue;
 use http_body::Frame;
@@ -42,6 +43,18 @@ async fn details_that_are_not_base64() {
             }
         }
     }
+}
+
+/// With nothing configured too, where they are in the headers: a failed call rarely has more. Of the
+/// body nothing is looked at then.
+#[tokio::test(start_paused = true)]
+async fn details_that_are_not_base64_to_a_client_with_nothing_configured() {
+    let reply = Reply::status(Status::not_found("gone")).trailer("grpc-status-details-bin", "%%%");
+    let net = Network::new();
+    let _peer = Peer::new([reply]).listen(&net, "a");
+    let service = Resilient::builder().build(net.channel("a")).unwrap();
+    let status = RawClient::of(CHARGE, service).unary("ping").await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::NotFound, "gone"));
 }
 
 /// The message is for people; when it cannot be read the code still can.
