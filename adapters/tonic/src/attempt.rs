@@ -100,7 +100,7 @@ impl<S: Below> Sending<S> {
     /// Makes it `attempt` of this call: in its span, which the server gets to know.
     pub(crate) fn begin<const N: usize>(
         self: Pin<&mut Self>,
-        flow: &Flow<S, N>,
+        flow: &mut Flow<S, N>,
         attempt: &Attempt,
     ) {
         let this = self.project();
@@ -110,10 +110,10 @@ impl<S: Below> Sending<S> {
             request.headers_mut().insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
         request.extensions_mut().insert(RetryOwned);
-        let upstream = flow.driven.upstream();
-        *this.inner = upstream.service(attempt);
+        *this.inner = flow.driven.upstream_mut().service(attempt);
         *this.deadline = attempt.deadline();
         *this.hold = flow.hold();
+        let upstream = flow.driven.upstream();
         *this.scope = upstream.scope(attempt);
         #[cfg(feature = "otel")]
         this.scope.inject(request.headers_mut());

@@ -9,7 +9,7 @@ use evenkeel_tonic::connect::DialPolicy;
 use evenkeel_tonic::pool::ChannelOptions;
 use tonic::Code;
 
-use crate::lab::{EMPTY, Lab, code, pass, plain, pool_of, retrying, says, spread};
+use crate::lab::{CHARGE, EMPTY, Lab, code, pass, plain, pool_of, retrying, says, spread};
 
 #[tokio::test(start_paused = true)]
 async fn a_member_has_one_connection() {
@@ -190,6 +190,28 @@ async fn a_server_that_asks_for_calm_is_pinged_half_as_often() {
         lab.serve_with("a", [calm, says("a")]);
         assert!(lab.call().await.is_err());
         assert_eq!(lab.calls(1).await, "a");
+    }
+}
+
+/// Once for the connection, however many calls it refused, and whatever has become of them since.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_calm_asks_once_for_a_connection() {
+    for builder in [plain(), retrying(2)] {
+        let mut lab = Lab::new(&["a"], builder.timeout(Duration::from_secs(600)).unwrap());
+        let calm = Reply::hang().wait(Duration::from_millis(1));
+        let calm = calm.go_away(Last::Before, Reason::ENHANCE_YOUR_CALM);
+        lab.serve_with("a", [calm, Reply::hang(), Reply::hang(), says("a")]);
+        futures_util::future::join_all((0..3).map(|_| lab.call_of(CHARGE))).await;
+        assert_eq!((lab.calls(1).await.as_str(), lab.net.dials("a").len()), ("a", 2));
+        lab.serve_with("a", [Reply::hang()]);
+        let pulled = async {
+            pass(1).await;
+            lab.net.freeze("a");
+        };
+        let call = crate::lab::timed(lab.call_of(CHARGE));
+        let ((failed, took), ()) = tokio::join!(call, pulled);
+        assert_eq!(code(&failed), Code::Unavailable);
+        assert!((69_900..=70_100).contains(&took), "{took} ms: half as often, and no less");
     }
 }
 

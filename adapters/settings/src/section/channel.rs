@@ -87,7 +87,8 @@ impl Block for Channel {
             "keepalive_interval",
             Span::OR_NONE,
             &mut self.keepalive_interval,
-            "From one keepalive ping to the next while there are calls; 10 s or more.",
+            "From one keepalive ping to the next while there are calls; 10 s or more, and above what the \
+             server allows (5 minutes by gRPC's own default).",
         );
         keys.key(
             "keepalive_timeout",

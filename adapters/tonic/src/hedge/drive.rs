@@ -68,7 +68,7 @@ async fn race<S: Below>(mut flow: HedgedFlow<S>) -> Result<Response<Body>, Statu
         match flow.poll() {
             Step::Attempt(attempt) => {
                 first.begins(&attempt);
-                flights.send(&flow, attempt, None);
+                flights.send(&mut flow, attempt, None);
             }
             Step::WaitUntil(at) => flights.progress(at, changes.as_mut()).await,
             Step::Over(status) => {

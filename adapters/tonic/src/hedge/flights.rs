@@ -61,7 +61,12 @@ impl<S: Below> Flights<S> {
     }
 
     /// Sends `attempt`, which has waited for a connection with these pauses.
-    pub(super) fn send(&mut self, flow: &HedgedFlow<S>, attempt: Attempt, pauses: Option<Pauses>) {
+    pub(super) fn send(
+        &mut self,
+        flow: &mut HedgedFlow<S>,
+        attempt: Attempt,
+        pauses: Option<Pauses>,
+    ) {
         let mut sending = Box::pin(Sending::of(flow.request()));
         sending.as_mut().begin(flow, &attempt);
         self.flights.push(Flight { attempt, pauses, doing: Doing::Sending(sending) });

@@ -49,6 +49,8 @@ pub(crate) struct Made<S> {
 
 struct Open<S> {
     made: Made<S>,
+    /// How often the server had asked for fewer pings by then.
+    calmed: u8,
     watch: Option<Task>,
 }
 
@@ -173,11 +175,15 @@ impl<S> Line<S> {
     }
 
     /// The server said GOAWAY because of too many pings (gRFC A8): from now on half as many, on
-    /// a new connection.
-    pub(crate) fn calm_down(&self) {
-        let open = self.take_if(|_| true);
-        let less = |calmed: u8| Some(calmed.saturating_add(1).min(CALMEST));
-        _ = self.calmed.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    /// a new connection. It said so to a channel that was `calmed` so often, once, and all the calls
+    /// it refused tell of it: those behind the first change nothing.
+    pub(crate) fn calm_down(&self, calmed: u8) {
+        let less = calmed.saturating_add(1);
+        let (acquire, release) = (Ordering::Acquire, Ordering::AcqRel);
+        if less > CALMEST || self.calmed.compare_exchange(calmed, less, release, acquire).is_err() {
+            return;
+        }
+        let open = self.take_if(|open| open.calmed == calmed);
         // Not under the lock: the channel may wake others. Calls that have it keep it.
         drop(open);
     }
@@ -220,22 +226,23 @@ impl<S> Line<S> {
 }
 
 impl<S: Clone + Send + 'static> Line<S> {
-    /// The channel, made if there is none.
-    pub(crate) fn service(self: &Arc<Self>) -> S {
-        self.with_open(|made| made.service.clone())
+    /// The channel, made if there is none, and how often it is calmed.
+    pub(crate) fn service(self: &Arc<Self>) -> (S, u8) {
+        self.with_open(|open| (open.made.service.clone(), open.calmed))
     }
 
     /// Who tells of its connection, if anybody does.
     pub(crate) fn connectivity(self: &Arc<Self>) -> Option<Connectivity> {
-        self.with_open(|made| made.connectivity.clone())
+        self.with_open(|open| open.made.connectivity.clone())
     }
 
-    fn with_open<R>(self: &Arc<Self>, read: impl FnOnce(&Made<S>) -> R) -> R {
+    fn with_open<R>(self: &Arc<Self>, read: impl FnOnce(&Open<S>) -> R) -> R {
         let mut open = self.lock();
         open.take_if(|open| open.is_orphaned());
         let open = open.get_or_insert_with(|| {
             self.used_at.fetch_max(TokioClock.now().as_micros(), Ordering::AcqRel);
-            let made = (self.make)(&self.cut, self.calmed.load(Ordering::Acquire));
+            let calmed = self.calmed.load(Ordering::Acquire);
+            let made = (self.make)(&self.cut, calmed);
             if let Some(connectivity) = &made.connectivity {
                 connectivity.told_to(self.counts.get().cloned());
             }
@@ -243,9 +250,9 @@ impl<S: Clone + Send + 'static> Line<S> {
                 let missed = Arc::clone(&self.missed);
                 Task::spawn(watch(Arc::downgrade(self), connectivity, missed))
             });
-            Open { made, watch }
+            Open { made, calmed, watch }
         });
-        read(&open.made)
+        read(open)
     }
 }
 

@@ -50,6 +50,11 @@ impl ChannelOptions {
     /// A ping after `interval` without a word from the server, and the connection is lost when
     /// nothing comes for `timeout` more.
     ///
+    /// Set it above what the server allows, which with gRPC's own defaults is 5 minutes. One that says
+    /// GOAWAY for too many pings is pinged half as often from then on, but only where it says so of a
+    /// call that it refused: of one that it had accepted tonic tells no reason, and a call that is silent
+    /// for long is cut off again and again.
+    ///
     /// # Errors
     ///
     /// Refuses an interval below 10 s, which servers answer with GOAWAY (gRFC A8), a timeout of

@@ -164,8 +164,8 @@ impl<S> MethodUpstream<S> {
             return;
         };
         member.line.explained_by(error);
-        if error.asks_for_calm() {
-            member.line.calm_down();
+        if let (true, Way::Pool(pooled)) = (error.asks_for_calm(), &self.way) {
+            pooled.calm_down(attempt.target());
         }
         member.unreachable(TokioClock.now());
     }
@@ -218,10 +218,10 @@ impl<S> MethodUpstream<S> {
 
 impl<S: Clone + Send + 'static> MethodUpstream<S> {
     /// What `attempt` is sent through; `None` if it is none of this upstream's.
-    pub(crate) fn service(&self, attempt: &Attempt) -> Option<S> {
-        match &self.way {
+    pub(crate) fn service(&mut self, attempt: &Attempt) -> Option<S> {
+        match &mut self.way {
             Way::One { service, .. } => Some(service.clone()),
-            Way::Pool(pooled) => Some(pooled.member(attempt.target())?.line.service()),
+            Way::Pool(pooled) => pooled.service(attempt.target()),
         }
     }
 

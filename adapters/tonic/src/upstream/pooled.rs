@@ -30,6 +30,8 @@ struct Taken<S> {
     /// Where the member does not keep it. Held until the attempt is booked, so that the table
     /// does not forget it before.
     breaker: Option<Handle<AnyRule>>,
+    /// How often the channel it is sent through was asked for calm.
+    calmed: u8,
 }
 
 impl<S> Pooled<S> {
@@ -100,7 +102,7 @@ impl<S> Pooled<S> {
         self.found_nobody = matches!(picked, Err(Refusal::NoTarget));
         let (target, permit) = picked?;
         let member = list.get(target).ok_or(Refusal::NoTarget)?;
-        self.put(Taken { target, usage: usage.of(member), breaker });
+        self.put(Taken { target, usage: usage.of(member), breaker, calmed: 0 });
         Ok((target, permit))
     }
 
@@ -109,6 +111,15 @@ impl<S> Pooled<S> {
         let Some(taken) = self.take(target) else { return };
         if let Some(member) = taken.usage.member() {
             self.pool.balance.record(now, member, report);
+        }
+    }
+
+    /// The server asked the connection of an attempt for calm.
+    pub(super) fn calm_down(&self, target: Target) {
+        if let Some(taken) = self.at(target)
+            && let Some(member) = taken.usage.member()
+        {
+            member.line.calm_down(taken.calmed);
         }
     }
 
@@ -129,6 +140,17 @@ impl<S> Pooled<S> {
         }
         let at = self.more.iter().position(|taken| taken.target == target)?;
         Some(self.more.swap_remove(at))
+    }
+}
+
+impl<S: Clone + Send + 'static> Pooled<S> {
+    /// The channel that the attempt at `target` is sent through.
+    pub(super) fn service(&mut self, target: Target) -> Option<S> {
+        let mut taken = self.taken.iter_mut().chain(&mut self.more);
+        let taken = taken.find(|taken| taken.target == target)?;
+        let (service, calmed) = taken.usage.member()?.line.service();
+        taken.calmed = calmed;
+        Some(service)
     }
 }
 
