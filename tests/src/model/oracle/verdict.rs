@@ -46,7 +46,7 @@ impl Oracle {
         } else {
             Weight::Counts
         };
-        let took = answer.map_or(self.settings.longest_attempt(), |_| now - started);
+        let took = answer.map_or_else(|| self.settings.longest_attempt(), |_| now - started);
         let took = Micros::from_micros(took);
         let expected = Contact::Recorded { id, now, report: Report { outcome, took, weight } };
         let contact = contacts.next();
