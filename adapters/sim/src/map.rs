@@ -1,7 +1,8 @@
 //! This file knows the recovery map: for which loads and lengths of the fault an outage ends.
 //!
 //! A cell is a run of its own, so the fleet is made smaller: what decides is the load over the
-//! capacity, and the calls each client makes, and both stay as they are.
+//! capacity, the calls each client makes, and how many may wait for each worker, and all three stay
+//! as they are. At another load calls come at a rate, so there is no such run of clients that think.
 
 use evenkeel_core::Micros;
 
@@ -31,7 +32,7 @@ impl Map {
     ///
     /// # Errors
     ///
-    /// Refuses what [`Scenario::check`] refuses.
+    /// Refuses what [`Scenario::check`] refuses, and clients that [think](Arrivals::Closed).
     pub fn run_cell(
         &mut self,
         index: usize,
@@ -47,7 +48,7 @@ impl Map {
     ///
     /// # Errors
     ///
-    /// Refuses what [`Scenario::check`] refuses.
+    /// Refuses what [`Scenario::check`] refuses, and clients that [think](Arrivals::Closed).
     pub fn look(
         &self,
         index: usize,
@@ -57,6 +58,7 @@ impl Map {
     ) -> Result<Option<u32>, Unfit> {
         let load = self.loads[index % self.loads.len()];
         let length = self.lengths[index / self.loads.len()];
+        has_other_loads(scenario)?;
         recovery_time(&smaller(scenario, load, length), policy, seed)
     }
 
@@ -74,14 +76,16 @@ impl Map {
         Some(load)
     }
 
-    /// Whether a run of the scenario's fault, of this length and at this load, is small enough, and
-    /// may have enough events, for a recovery to be seen in it.
+    /// Whether a run of the scenario's fault, of this length and at this load, can be made, is small
+    /// enough, and may have enough events, for a recovery to be seen in it.
     pub fn can_run(scenario: &Scenario, load: f64, length: Micros) -> bool {
         let small = smaller(scenario, load, length.as_micros() as f64 / 1e6);
         let seen = small.fault_end().plus(Micros::from_millis(11_000));
         let part = seen.as_micros() as f64 / small.end.as_micros() as f64;
         // Each call comes and is served; what else happens to it depends on the policy.
-        small.check().is_ok() && 2.0 * small.calls() * part <= small.max_events as f64
+        has_other_loads(scenario).is_ok()
+            && small.check().is_ok()
+            && 2.0 * small.calls() * part <= small.max_events as f64
     }
 
     /// How far apart the loads are.
@@ -114,8 +118,9 @@ impl Default for Map {
 ///
 /// # Errors
 ///
-/// Refuses what [`Scenario::check`] refuses.
+/// Refuses what [`Scenario::check`] refuses, and clients that [think](Arrivals::Closed).
 pub fn safe_load(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<f64, Unfit> {
+    has_other_loads(scenario)?;
     let length = scenario.fault.length.as_micros() as f64 / 1e6;
     let (mut low, mut high) = (0.0, 1.0);
     while high - low > 0.01 {
@@ -124,6 +129,14 @@ pub fn safe_load(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<f64,
         if recovers { low = middle } else { high = middle }
     }
     Ok(low)
+}
+
+/// Refuses clients that think, whose load is what the server lets it be.
+fn has_other_loads(scenario: &Scenario) -> Result<(), Unfit> {
+    match scenario.fleet.arrivals {
+        Arrivals::Closed { .. } => Err(Unfit::new("fleet.think", "has no other load")),
+        Arrivals::Open { .. } => Ok(()),
+    }
 }
 
 /// The scenario at another load and with another length of its fault, with a fleet of a few
@@ -135,6 +148,9 @@ fn smaller(scenario: &Scenario, load: f64, length: f64) -> Scenario {
     small.server.workers = workers.max(1);
     let kept = small.capacity() / scenario.capacity();
     small.fleet.clients = ((f64::from(scenario.fleet.clients) * kept) as u32).max(1);
+    // Rounded up: where some may wait, some do.
+    let waiting = |most: u32| (f64::from(most) * kept).ceil() as u32;
+    small.server.queue_limit = scenario.server.queue_limit.map(waiting);
     let per_second = (small.capacity() * load).max(0.1);
     small.fleet.arrivals = Arrivals::Open { per_second };
     let after = scenario.end.minus(scenario.fault_end()).shorter(LONG_ENOUGH);

@@ -2,8 +2,8 @@
 
 use evenkeel_core::Micros;
 use evenkeel_sim::{
-    Arrivals, Batch, FEW, FaultKind, Policy, Run, Scenario, Second, Summary, conclusion,
-    facts_of_enough, safe_load,
+    Arrivals, Batch, FEW, FaultKind, Map, Policy, Run, Scenario, Second, ServerModel, Summary,
+    conclusion, facts_of_enough, presets::named, safe_load,
 };
 
 #[test]
@@ -95,6 +95,38 @@ fn seconds_without_a_call_are_no_recovery() {
     record.seconds[205] = Second { calls: 1, ..Second::default() };
     record.seconds[389] = Second { calls: 1, good: 1, ..Second::default() };
     assert_eq!(Summary::of(&record, &scenario).recovery, Some(41));
+}
+
+/// What decides is the load over the capacity, and how many may wait for each worker.
+#[test]
+fn a_scenario_and_its_tenth_have_the_same_safe_load() {
+    let naive = named("naive").unwrap().policy();
+    let safe = |workers: u32, queue_limit: Option<u32>| {
+        let mut scenario = Scenario::outage(FaultKind::Stall);
+        scenario.fleet.clients = 10 * workers;
+        scenario.server = ServerModel { workers, queue_limit, ..ServerModel::DEFAULT };
+        safe_load(&scenario, &naive, 11).unwrap()
+    };
+    for (limit, tenth, low, high) in [
+        (None, None, 0.2, 0.3),
+        (Some(1_000), Some(100), 0.9, 1.0),
+        (Some(100), Some(10), 0.9, 1.0),
+    ] {
+        let (whole, tenth) = (safe(20, limit), safe(2, tenth));
+        assert!((whole - tenth).abs() < 0.05, "{limit:?}: {whole}, its tenth {tenth}");
+        assert!(low < whole && whole < high, "{limit:?}: {whole}");
+    }
+}
+
+/// Their load is what the server lets it be.
+#[test]
+fn clients_that_think_have_no_safe_load() {
+    let mut scenario = Scenario::outage(FaultKind::Stall);
+    scenario.fleet.arrivals = Arrivals::Closed { think: Micros::from_millis(100) };
+    let refused = safe_load(&scenario, &Policy::NO_RETRY, 11).unwrap_err();
+    assert_eq!(refused.field(), "fleet.think");
+    assert_eq!(Map::new().look(0, &scenario, &Policy::NO_RETRY, 11), Err(refused));
+    assert!(!Map::can_run(&scenario, 0.5, scenario.fault.length));
 }
 
 /// One call in three weeks is served: no load is safe, as nothing is ever good.

@@ -64,6 +64,19 @@ fn what_is_too_large_at_other_loads_is_left_out_and_said_so() {
     assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
 }
 
+/// At another load calls would come at a rate, which is another fleet.
+#[test]
+fn what_clients_that_think_would_do_at_other_loads_is_left_out_and_said_so() {
+    let why = "its calls would come at a rate, and not when a client has thought";
+    let scenario = file("think.toml", &SMALL.replace("rate = 70.0", "think = \"100ms\""));
+    let (text, _) = evenkeel(&["simulate", &scenario], 0);
+    let told = format!("The map is not drawn: {why}. The safe load is not looked for: {why}.");
+    assert!(text.contains(&told) && !text.contains("Safe load"), "{text}");
+    let all = ["check", "no-retry", "--scenario", &scenario, "--assert", "safe.load >= 0"];
+    let (text, _) = evenkeel(&all, 1);
+    assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
+}
+
 /// The peak is that of a second, and whether an outage ends is seen in ten.
 #[test]
 fn no_assertion_that_too_few_calls_are_behind_holds() {

@@ -3,7 +3,6 @@
 use evenkeel_sim::presets::PRESETS;
 use evenkeel_sim::{
     Batch, Figure, Map, Policy, Scenario, Summary, ending, facts, figures, map_figure, run,
-    safe_load,
 };
 
 use crate::request::Request;
@@ -48,11 +47,6 @@ impl Session {
         scenario.check().map_err(|unfit| unfit.to_string())?;
         match what {
             "run" => simulate(&scenario, &policy, request, answer),
-            "safe" => {
-                let load = safe_load(&scenario, &policy, 11).map_err(|unfit| unfit.to_string())?;
-                put(answer, &["safe", &((load * 100.0 + 0.5) as u32).to_string()]);
-                Ok(())
-            }
             "cell" => {
                 let index = request.number("cell", 0.0) as usize;
                 if index >= self.map.cells.len() {
@@ -73,7 +67,7 @@ impl Session {
                 put(answer, &["scenario", &scenario.to_toml("policy.toml")]);
                 Ok(())
             }
-            _ => Err("what: must be presets, run, safe, cell, map or text".into()),
+            _ => Err("what: must be presets, run, cell, map or text".into()),
         }
     }
 }

@@ -76,6 +76,8 @@ for (const [name, value] of Object.entries({ jitter: "full", budget: "success", 
   const differs = await page.waitForFunction((was) => document.querySelector("#facts").textContent + document.querySelector("#provenance").textContent !== was, before, { timeout: 180000 }).then(() => true, () => false);
   check(`${name} changes the outcome`, differs, "nothing changed");
 }
+await rest();
+check("clients that think have no map", (await figures()).join() === "rates,delay,guards,herd,call", await figures());
 
 // What is absurd is refused in words, and what comes after works.
 for (const [name, value] of Object.entries({ clients: "-1", rate: "a million", workers: "0", length: "1e99", service: "99999999999999999", seeds: "0" })) {

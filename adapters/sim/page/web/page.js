@@ -95,6 +95,12 @@ function show({ records, ms }, lines) {
 }
 
 async function map(lines, mine) {
+  // The engine has no other load of theirs: it is what the server lets it be.
+  if (lines.arrivals === "closed") {
+    if ($("map")) $("map").remove();
+    $("status").textContent = "Ready. Without the recovery map: at other loads calls would come at a rate.";
+    return;
+  }
   const parts = { ...lines, after: Math.min(Number(lines.after) || 180, 120) };
   let cells = 1;
   for (let cell = 0; cell < cells; cell++) {

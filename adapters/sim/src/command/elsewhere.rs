@@ -1,9 +1,9 @@
 //! This file knows what is looked for at other loads than the scenario's own: the recovery map and the
 //! safe load. Their fleets are small, but none has less than one worker: where that one is so fast
 //! that a run would have too many calls, or so slow that it would have too few, nothing is looked for,
-//! and a person is told.
+//! and a person is told; nor where clients think, whose load is what the server lets it be.
 
-use evenkeel_sim::{Map, Policy, Scenario, safe_load};
+use evenkeel_sim::{Arrivals, Map, Policy, Scenario, safe_load};
 
 use crate::parallel;
 use crate::progress::Progress;
@@ -20,10 +20,9 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     pub(crate) fn look(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Self, String> {
         let mut found = Self::default();
-        if serves_few(scenario) {
-            found.left_out.push(format!("The map is not drawn: {TOO_FEW}."));
-        } else {
-            found.run_map(scenario, policy, seed)?;
+        match unlike(scenario) {
+            Some(why) => found.left_out.push(format!("The map is not drawn: {why}.")),
+            None => found.run_map(scenario, policy, seed)?,
         }
         match safe(scenario, policy, seed)? {
             Ok(load) => found.safe_load = Some(load),
@@ -59,8 +58,8 @@ pub(crate) fn safe(
     policy: &Policy,
     seed: u64,
 ) -> Result<Result<f64, &'static str>, String> {
-    if serves_few(scenario) {
-        return Ok(Err(TOO_FEW));
+    if let Some(why) = unlike(scenario) {
+        return Ok(Err(why));
     }
     if !Map::can_run(scenario, 1.0, scenario.fault.length) {
         return Ok(Err(TOO_MANY));
@@ -69,11 +68,16 @@ pub(crate) fn safe(
     safe_load(scenario, policy, seed).map(Ok).map_err(|unfit| unfit.to_string())
 }
 
-/// Whether a tenth of the load, which is the least on the map, has too few calls to judge by.
-fn serves_few(scenario: &Scenario) -> bool {
-    scenario.capacity() < 10.0
+/// Why no run at another load says anything, if none does: its calls would come otherwise, or a tenth
+/// of the load, which is the least on the map, has too few to judge by.
+fn unlike(scenario: &Scenario) -> Option<&'static str> {
+    match scenario.fleet.arrivals {
+        Arrivals::Closed { .. } => Some(THINKS),
+        Arrivals::Open { .. } => (scenario.capacity() < 10.0).then_some(TOO_FEW),
+    }
 }
 
 /// Why something is left out.
 const TOO_MANY: &str = "its runs would have too many calls or events";
+const THINKS: &str = "its calls would come at a rate, and not when a client has thought";
 const TOO_FEW: &str = "its runs would have too few calls to judge by";
