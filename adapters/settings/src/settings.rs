@@ -89,7 +89,8 @@ impl Settings {
     /// With what the environment says otherwise; `std::env::vars()` is such a list.
     ///
     /// `EVENKEEL__RETRY__MAX_ATTEMPTS=4` is `max_attempts` in `[retry]`, and turns that section on
-    /// if it was not. Lists are written `a,b`, tables `name=value,name=value`; a table replaces the
+    /// if it was not. Lists are written `a,b`, and tables `name=value,name=value`, never as a
+    /// variable for each name: those have their case, and variables have none. A table replaces the
     /// one before. A variable that begins with one underscore, `EVENKEEL_RETRY__MAX_ATTEMPTS`, and
     /// goes on as a section or a key does, is refused: somebody believes that it is set. Variables
     /// that begin otherwise are none of our business.

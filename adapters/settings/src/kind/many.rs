@@ -128,14 +128,18 @@ impl<K: Kind> Kind for ByName<K> {
             faults.refuse(node, format!("must be {}{form}", self.words()));
             return None;
         };
-        // A variable for each name cannot be: no variable has the name of a method.
-        let form = if matches!(node.value, Value::Table(_)) { form } else { "" };
+        // A variable for each name cannot be: a variable has no case, and methods and targets do.
+        let is_variables = !form.is_empty() && matches!(node.value, Value::Table(_));
         let before = faults.count();
         let mut values = BTreeMap::new();
         for entry in entries.iter() {
             faults.within(&entry.name, |faults| {
-                let name = (self.name)(&entry.name)
-                    .map_err(|rule| faults.refuse_at(entry.at, format!("{rule}{form}")));
+                if is_variables {
+                    faults.refuse_at(entry.at, format!("there is no such setting{form}"));
+                    return;
+                }
+                let name =
+                    (self.name)(&entry.name).map_err(|rule| faults.refuse_at(entry.at, rule));
                 let value = self.of.read(&entry.node, faults);
                 if let (Ok(name), Some(value)) = (name, value)
                     && values.insert(name, value).is_some()

@@ -59,7 +59,8 @@ each with its line and column, and so is a name that no setting has.
   the next. Zero is not `\"none\"`.
 * Status codes are written by name, in any case, or by number.
 * The environment overrides: `EVENKEEL__RETRY__MAX_ATTEMPTS=4` is `max_attempts` in `[retry]`, and
-  turns the section on. Lists are written `a,b`, tables `name=value,name=value`. With one underscore
-  in front, `EVENKEEL_RETRY__MAX_ATTEMPTS`, it is refused, and not left out in silence.
+  turns the section on. Lists are written `a,b`, and tables `name=value,name=value`, never as a
+  variable for each name. With one underscore in front, `EVENKEEL_RETRY__MAX_ATTEMPTS`, it is
+  refused, and not left out in silence.
 * The files of keys and certificates are named by path; nothing secret stands in a settings file.
 ";

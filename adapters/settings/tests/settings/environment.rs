@@ -156,8 +156,8 @@ fn a_variable_is_named_as_it_was_set() {
         ),
         (
             ("EVENKEEL__TIMEOUT__PER_METHOD__GET", "1s"),
-            "EVENKEEL__TIMEOUT__PER_METHOD__GET: must be the full name of a method, \
-             \"/package.Service/Method\"; a table is written name=value,name=value",
+            "EVENKEEL__TIMEOUT__PER_METHOD__GET: there is no such setting; a table is written \
+             name=value,name=value",
         ),
         (
             ("EVENKEEL__RETRY__a b", "1"),
@@ -171,6 +171,23 @@ fn a_variable_is_named_as_it_was_set() {
     let margin = toml("[budget]\nsafety_margin = \"2s\"");
     let said = margin.with_environment(total).unwrap_err().to_string();
     assert!(said.starts_with("EVENKEEL__BUDGET__TOTAL (budget.safety_margin) = "), "{said}");
+}
+
+/// Names of methods and targets have their case, and what a variable is called has none.
+#[test]
+fn no_variable_is_an_entry_of_a_table() {
+    for (name, value) in [
+        ("EVENKEEL__TIMEOUT__PER_METHOD__/a.B/C", "2s"),
+        ("EVENKEEL__WAIT_FOR_READY__PER_METHOD__/a.b/c", "false"),
+        ("EVENKEEL__BUDGET__CALL_CAPS__/a.B/C", "2s"),
+        ("evenkeel__balancing__weights__host:1", "2"),
+        ("EVENKEEL__TIMEOUT__PER_METHOD__/a.B__/C", "2s"),
+    ] {
+        let refused = Settings::new().with_environment([(name, value)]).unwrap_err().to_string();
+        let told = "there is no such setting; a table is written name=value,name=value";
+        assert!(refused.starts_with(name) && refused.ends_with(told), "{refused}");
+        assert!(!refused.contains('\n'), "{refused}");
+    }
 }
 
 #[test]
