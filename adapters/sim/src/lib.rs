@@ -62,7 +62,7 @@ pub use agenda::Agenda;
 pub use chance::{Chance, exp, ln, subseed};
 pub use channel::{batch_makespan, saturated_throughput};
 pub use contest::{Contest, contest, original_waits};
-pub use figures::{Axes, Figure, figures, figures_on, map_figure, style};
+pub use figures::{Axes, Figure, figures, figures_on, hopeless_load, map_figure, style};
 #[cfg(feature = "command")]
 pub use file::{
     Method, Named, ScenarioFile, advice, counted, is_policy, is_scenario, nearest, parse_span,

@@ -77,6 +77,41 @@ fn what_clients_that_think_would_do_at_other_loads_is_left_out_and_said_so() {
     assert!(text.contains(&format!("  ✗ safe.load >= 0: nothing, for {why}\n")), "{text}");
 }
 
+/// Of what is dropped, refused, or never late, there is none.
+#[test]
+fn the_law_of_dead_work_is_told_only_where_it_holds() {
+    let law = |policy: &str, scenario: &str| {
+        let scenario = file("law.toml", scenario);
+        let (text, _) = evenkeel(&["check", policy, "--scenario", &scenario, "--seeds", "1"], 0);
+        let (_, after) = text.split_once("By the law attempts × load = 1, ")?;
+        Some(after.split_once("cannot recover above ")?.1.split_once(" load")?.0.to_owned())
+    };
+    assert_eq!(law("naive", SMALL).as_deref(), Some("25 %"));
+    for (fault, holds) in [("black-hole", true), ("fail-fast", false), ("none", false)] {
+        let scenario = format!("{SMALL}kind = \"{fault}\"\n");
+        assert_eq!(law("naive", &scenario).is_some(), holds, "{fault}");
+    }
+    for key in ["order = \"lifo\"", "order = \"drop-expired\"", "queue_limit = 500"] {
+        let scenario = SMALL.replace("workers = 1", &format!("workers = 1\n{key}"));
+        assert_eq!(law("naive", &scenario), None, "{key}");
+    }
+    for (fleet, rate) in [("layers = 2", "rate = 70.0"), ("think = \"100ms\"", "")] {
+        let scenario = SMALL.replace("rate = 70.0", &format!("{fleet}\n{rate}"));
+        assert_eq!(law("naive", &scenario), None, "{fleet}");
+    }
+    // As many as fit, where each runs into its time.
+    for (timeout, told) in [
+        ("default = \"1s\"", None),
+        ("default = \"none\"", None),
+        ("default = \"2s\"\nattempt_timeout = \"900ms\"", Some("50 %")),
+        ("default = \"10s\"\nattempt_timeout = \"900ms\"", Some("33 %")),
+    ] {
+        let retry = "[retry]\nmax_attempts = 3\ncodes = [4, 14]\njitter = \"none\"";
+        let policy = file("law-policy.toml", &format!("{retry}\n[timeout]\n{timeout}"));
+        assert_eq!(law(&policy, SMALL).as_deref(), told, "{timeout}");
+    }
+}
+
 /// The peak is that of a second, and whether an outage ends is seen in ten.
 #[test]
 fn no_assertion_that_too_few_calls_are_behind_holds() {

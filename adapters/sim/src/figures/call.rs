@@ -121,6 +121,12 @@ fn attempts(policy: &Policy, at_once: bool) -> Vec<Attempt> {
     attempts.collect()
 }
 
+/// How many attempts a call makes where each runs into its time, in the mean.
+pub(super) fn expiring_attempts(policy: &Policy) -> f64 {
+    let all: usize = (0..CALLS).map(|seed| schedule(policy, false, seed).len()).sum();
+    all as f64 / f64::from(CALLS)
+}
+
 /// Start and end of each attempt of one call.
 fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
     let mut upstream = Single::new(&policy.call);

@@ -1,12 +1,12 @@
 //! This file draws the recovery map, with the boundary between outages that end and those that do
 //! not.
 
-use evenkeel_core::{Code, Micros};
+use evenkeel_core::Micros;
 
-use super::Figure;
+use super::{Figure, hopeless_load};
 use crate::chance::ln;
 use crate::plot::{Chart, Ink, Scale, percent, short};
-use crate::{Budget, FaultKind, Guard, Map, Order, Policy, Scenario};
+use crate::{FaultKind, Map, Policy, Scenario};
 
 pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure {
     let rows = map.lengths.len() as f64;
@@ -33,7 +33,7 @@ pub(super) fn figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure 
     }
     boundary(&mut chart, map, half);
     let title = "Where the outage ends by itself, and where it does not";
-    if let Some(load) = law(scenario, policy)
+    if let Some(load) = hopeless_load(scenario, policy)
         && load > first
         && load < last
     {
@@ -68,20 +68,10 @@ fn boundary(chart: &mut Chart, map: &Map, half: f64) {
     chart.ink().s("<path class=\"line ink bold\" d=\"").s(path.as_str()).s("\"/>");
 }
 
-/// The load from which on a server that executes dead work cannot recover: with unlimited retries,
-/// attempts × load = 1.
-fn law(scenario: &Scenario, policy: &Policy) -> Option<f64> {
-    let executes_dead_work = matches!(scenario.server.order, Order::Fifo);
-    let unbounded = matches!(policy.budget, Budget::None) && matches!(policy.guard, Guard::None);
-    // What has run into its time is what the law is about.
-    let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
-    (executes_dead_work && unbounded && repeats).then(|| 1.0 / f64::from(policy.attempts()))
-}
-
 /// The shortest stall that never ends, for loads at which it is between one timeout and two:
 /// `(T + ρ (T + b)) / 2ρ`, with `b` the first wait.
 fn trigger(scenario: &Scenario, policy: &Policy, map: &Map) -> Option<Vec<(f64, f64)>> {
-    law(scenario, policy).filter(|_| matches!(scenario.fault.kind, FaultKind::Stall))?;
+    hopeless_load(scenario, policy).filter(|_| matches!(scenario.fault.kind, FaultKind::Stall))?;
     let seconds = |span: Micros| span.as_micros() as f64 / 1e6;
     let timeout = seconds(policy.call.attempt_timeout());
     let wait = seconds(policy.call.retry().backoff().initial());

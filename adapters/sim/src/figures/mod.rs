@@ -5,11 +5,13 @@ mod call;
 mod delay;
 mod guards;
 mod herd;
+mod law;
 mod map;
 mod rates;
 
 pub use axes::Axes;
 use axes::Axis;
+pub use law::hopeless_load;
 
 use crate::plot::STYLE;
 use crate::record::{Run, Second};

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, String> {
         tell!("  no warnings");
     }
     let worst = worst::Worst::of(&named.policy);
-    worst.print(&named.policy);
+    worst.print(&named.policy, &scenario);
     let findings = find(&named, &scenario, args.seeds, worst)?;
     let few = few(&scenario).map(|few| format!("{few}."));
     for doubt in few.into_iter().chain(cut(&scenario, &findings.batch)) {

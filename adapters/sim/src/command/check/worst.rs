@@ -1,8 +1,8 @@
 //! This file knows the worst that one call can come to: by arithmetic, without a simulation.
 
 use evenkeel_core::rng::Always;
-use evenkeel_core::{Code, Growth, Micros};
-use evenkeel_sim::{Budget, Guard, Policy, counted};
+use evenkeel_core::{Growth, Micros};
+use evenkeel_sim::{Budget, Guard, Policy, Scenario, counted, hopeless_load};
 
 use crate::out::tell;
 
@@ -33,7 +33,7 @@ impl Worst {
         Self { attempts, duration: bounded.then_some(duration) }
     }
 
-    pub(crate) fn print(&self, policy: &Policy) {
+    pub(crate) fn print(&self, policy: &Policy, scenario: &Scenario) {
         let takes = match self.duration {
             Some(span) => format!("takes {span}"),
             None => "may take for ever".into(),
@@ -49,13 +49,11 @@ impl Worst {
             tell!("  {layers} {word}: {}", counted(product));
         }
         tell!("  (bounded by the attempts alone{})", until(policy));
-        let repeats = policy.call.retry().codes().contains(Code::DeadlineExceeded);
-        let unbounded = matches!((policy.budget, policy.guard), (Budget::None, Guard::None));
-        if unbounded && repeats && self.attempts > 1 {
+        if let Some(load) = hopeless_load(scenario, policy) {
             tell!(
-                "By the law attempts × load = 1, a server that executes dead work cannot recover \
-                 above {:.0} % load.",
-                100.0 / attempts
+                "By the law attempts × load = 1, a server that executes dead work, once it is late \
+                 for every attempt, cannot recover above {:.0} % load.",
+                load * 100.0
             );
         }
     }
