@@ -172,15 +172,20 @@ impl Together {
         max_attempts.div_ceil(targets)
     }
 
-    /// The expiry of the limit for each attempt is final unless its code is retried.
+    /// The expiry of the limit for each attempt is final unless its code is retried, and that of the
+    /// call's own always.
     fn of_attempt_timeout(&self, policy: &RetryPolicy) -> Option<Warning> {
-        let attempt_timeout =
-            self.attempt_timeout.filter(|limit| !is_over(*limit, self.longest))?;
         // Hedged is only who is on a list.
         let is_hedged = self.is_hedged && self.list == Listed::Some;
         let is_retried = !is_hedged && self.list != Listed::None;
-        let is_final = is_retried && !policy.codes().contains(Code::DeadlineExceeded);
-        is_final.then_some(Warning::AttemptTimeoutIsFinal { attempt_timeout })
+        match (self.attempt_timeout, policy.codes().contains(Code::DeadlineExceeded)) {
+            _ if !is_retried => None,
+            (None, true) => Some(Warning::NoLimitForAnAttempt),
+            (Some(attempt_timeout), false) if !is_over(attempt_timeout, self.longest) => {
+                Some(Warning::AttemptTimeoutIsFinal { attempt_timeout })
+            }
+            _ => None,
+        }
     }
 
     fn of_hedges(&self, hedges: &Hedges) -> Vec<Warning> {

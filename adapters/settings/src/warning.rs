@@ -104,6 +104,8 @@ pub enum Warning {
         /// What would make it count.
         needs: &'static str,
     },
+    /// `DEADLINE_EXCEEDED` is retried, and no attempt has a limit of its own to run into.
+    NoLimitForAnAttempt,
     /// A wait before the second attempt that no call lives to see the end of.
     NoRetryFits {
         /// The shortest that jitter makes of it.
@@ -235,6 +237,11 @@ impl fmt::Display for Warning {
             Self::NoEffect { path, needs } => {
                 write!(f, "{path} has no effect: it needs {needs}; take it out, or set that")
             }
+            Self::NoLimitForAnAttempt => f.write_str(
+                "retry.codes has DEADLINE_EXCEEDED, and there is no timeout.attempt_timeout: an \
+                 attempt that nobody answers takes all the time of its call, and leads to no other; \
+                 set a limit for each attempt, or take that code out",
+            ),
             Self::NotFollowed { path, instead } => {
                 write!(f, "{path} in a service config is not followed: {instead}")
             }

@@ -260,6 +260,11 @@ pub(crate) fn warnings() -> Vec<Row> {
             "a server that hangs is waited for to the end",
         ),
         Row::new(
+            "Warning::NoLimitForAnAttempt",
+            Warning::NoLimitForAnAttempt,
+            "a server that hangs is waited for to the end: [retries](guide/retries.md)",
+        ),
+        Row::new(
             "Warning::NoRetryFits",
             Warning::NoRetryFits { wait: 5 * second, timeout: 3 * second },
             "retries are configured, and each is denied: [retries](guide/retries.md)",

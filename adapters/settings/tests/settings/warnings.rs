@@ -30,12 +30,12 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::Internal]) },
         ),
         (
-            "[retry]\ncodes = [\"DEADLINE_EXCEEDED\", \"UNAVAILABLE\"]",
+            "[retry]\ncodes = [4, 14]\n[timeout]\nattempt_timeout = \"1s\"",
             "[retry]\ncodes = [\"RESOURCE_EXHAUSTED\", \"UNAVAILABLE\"]",
             Warning::HandlerMayHaveRun { codes: CodeSet::of(&[Code::DeadlineExceeded]) },
         ),
         (
-            "[retry]\ncodes = [2, 4, 8, 10, 13, 14, 15]",
+            "[retry]\ncodes = [2, 4, 8, 10, 13, 14, 15]\n[timeout]\nattempt_timeout = \"1s\"",
             "[retry]\ncodes = [2, 4, 8, 10, 13, 14, 15]\nmax_attempts = 1",
             Warning::HandlerMayHaveRun {
                 codes: CodeSet::of(&[
@@ -66,6 +66,11 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             "[timeout]\nattempt_timeout = \"1s\"\n[retry]",
             "[timeout]\nattempt_timeout = \"1s\"\n[retry]\ncodes = [4]\nidempotent_methods = [\"Get*\"]",
             Warning::AttemptTimeoutIsFinal { attempt_timeout: second },
+        ),
+        (
+            "[retry]\ncodes = [4]\nidempotent_methods = [\"Get*\"]\n[timeout]",
+            "[retry]\ncodes = [4]\nidempotent_methods = [\"Get*\"]\n[timeout]\nattempt_timeout = \"1s\"",
+            Warning::NoLimitForAnAttempt,
         ),
         (
             "[budget.call_caps]\naudit = \"1s\"",
