@@ -295,7 +295,8 @@ fn an_example_with_a_limit_for_each_attempt_and_retries_retries_it() {
 fn the_page_about_outages_names_the_load_that_was_found() {
     let figures = read(&root().join("docs/figures/README.md"));
     let found = figures.split("; up to ").nth(1).and_then(|text| text.split(" load").next());
-    let found = format!("above {} already", found.expect("a load up to which an outage ends"));
+    let found =
+        format!("takes minutes: at {} of it", found.expect("a load up to which an outage ends"));
     let page = read(&root().join("docs/simulate.md"));
     let page: Vec<&str> = page.split_whitespace().collect();
     assert!(page.join(" ").contains(&found), "docs/simulate.md does not say {found:?}");

@@ -2,9 +2,9 @@
 
 use evenkeel_core::Micros;
 
-use crate::figures::{Figure, style};
+use crate::figures::{Figure, is_hopeless, seconds_after, style};
 use crate::plot::{escape, percent, short};
-use crate::{Batch, Scenario};
+use crate::{Batch, Policy, Scenario};
 
 /// Everything a report shows.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub fn facts(
         ("Attempts per call in the fault", short(batch.mean(|run| run.amplification))),
         ("Attempts at the peak, × offered", short(batch.most(|run| run.peak))),
         ("Good calls during the fault", percent(batch.mean(|run| run.success_during))),
-        ("Good calls in the 2 min after", percent(batch.mean(|run| run.success_after))),
+        ("Good calls after, 2 min at most", percent(batch.mean(|run| run.success_after))),
         ("Work done for nobody", percent(batch.mean(|run| run.wasted))),
         ("Added by the breaker", short(batch.mean(|run| run.breaker_seconds)) + " s"),
     ];
@@ -84,23 +84,35 @@ pub fn few(scenario: &Scenario) -> Option<&'static str> {
 }
 
 /// The whole as one sentence.
-pub fn conclusion(scenario: &Scenario, batch: &Batch, safe_load: Option<f64>) -> String {
-    let ending = few(scenario).map_or_else(|| ending(scenario, batch), Into::into);
+pub fn conclusion(
+    scenario: &Scenario,
+    policy: &Policy,
+    batch: &Batch,
+    safe_load: Option<f64>,
+) -> String {
+    let ending = few(scenario).map_or_else(|| ending(scenario, policy, batch), Into::into);
     match safe_load {
         Some(safe) => format!("{ending}{}.", elsewhere(scenario, batch, safe)),
         None => format!("{ending}."),
     }
 }
 
-/// How the outage ends, as a sentence without its stop.
-pub fn ending(scenario: &Scenario, batch: &Batch) -> String {
+/// How the outage ends, as a sentence without its stop. That it does not at all is told where
+/// [the law](crate::hopeless_load) says so of what was seen, and else how long the runs went on.
+pub fn ending(scenario: &Scenario, policy: &Policy, batch: &Batch) -> String {
     let load = percent(scenario.offered() / scenario.capacity());
+    let after = seconds_after(scenario);
     match (batch.median(), batch.never()) {
-        (None, _) => format!("At {load} load this outage does not end by itself"),
+        (None, _) if is_hopeless(scenario, policy) && batch.mean(|run| run.wasted) > 0.9 => {
+            format!("At {load} load this outage does not end by itself")
+        }
+        (None, _) => {
+            format!("At {load} load this outage does not end within {after} s after the fault")
+        }
         (Some(0), _) => format!("At {load} load the calls are good as soon as the server is"),
         (Some(seconds), never) if never > 0.0 => format!(
             "At {load} load the calls are good again {seconds} s after the server is, but in {} of \
-             the runs never",
+             the runs not within {after} s",
             percent(never)
         ),
         (Some(seconds), _) => {
@@ -157,7 +169,8 @@ pub fn verdict(names: [&str; 2], batches: [&Batch; 2]) -> String {
         (Some(x), None) => only(a, x, b, &never(second)),
         (None, Some(y)) => only(b, y, a, &never(first)),
         (None, None) => format!(
-            "By p95, neither recovers: {} of the runs of {a} never do, and {} of those of {b}.",
+            "By p95, neither recovers: {} of the runs of {a} do not before they end, and {} of those of \
+             {b}.",
             never(first),
             never(second)
         ),
@@ -167,7 +180,7 @@ pub fn verdict(names: [&str; 2], batches: [&Batch; 2]) -> String {
 fn only(one: &str, seconds: u32, other: &str, never: &str) -> String {
     format!(
         "By p95, {one} recovers, within {seconds} s, and {other} does not: {never} of its runs \
-         never do."
+         do not before they end."
     )
 }
 

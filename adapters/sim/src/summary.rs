@@ -16,7 +16,8 @@ pub struct Summary {
     pub peak: f64,
     /// The share of the calls that started during the fault and ended well.
     pub success_during: f64,
-    /// The share of the calls of the two minutes after the fault that ended well.
+    /// The share of the calls of the two minutes after the fault, or of what the run has of them, that
+    /// ended well.
     pub success_after: f64,
     /// The share of the requests executed from the fault on that nobody waited for any more.
     pub wasted: f64,

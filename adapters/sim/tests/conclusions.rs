@@ -13,7 +13,7 @@ fn an_outage_that_does_not_end_is_not_said_to_end_at_every_load() {
             1_200.0,
             None,
             0.992,
-            " load this outage does not end by itself; at every load below the capacity it would end.",
+            " load this outage does not end within 330 s after the fault; at every load below the capacity it would end.",
         ),
         (700.0, None, 0.19, "; up to 19 % load it would end."),
         (700.0, None, 0.0, "; at no load it would end."),
@@ -47,8 +47,32 @@ fn an_outage_that_does_not_end_is_not_said_to_end_at_every_load() {
         let mut scenario = Scenario::outage(FaultKind::Stall);
         scenario.fleet.arrivals = Arrivals::Open { per_second };
         let one = Summary { recovery, ..Summary::of(&idle(&scenario), &scenario) };
-        let said = conclusion(&scenario, &Batch { runs: vec![one] }, Some(safe));
+        let said = conclusion(&scenario, &Policy::NO_RETRY, &Batch { runs: vec![one] }, Some(safe));
         assert!(said.ends_with(end), "{said}");
+    }
+}
+
+/// A run only shows that it has not ended yet: a breaker may still be open, and a queue nearly done.
+#[test]
+fn an_outage_is_said_not_to_end_by_itself_only_by_the_law_and_where_it_is_seen() {
+    let naive = named("naive").unwrap().policy();
+    let steady = named("steady").unwrap().policy();
+    for (policy, per_second, wasted, is_told) in [
+        (naive, 251.0, 0.95, true),
+        (naive, 249.0, 0.95, false),
+        // It may have been late for a few seconds, and have had few since.
+        (naive, 251.0, 0.5, false),
+        (steady, 900.0, 0.95, false),
+    ] {
+        let mut scenario = Scenario::outage(FaultKind::Stall);
+        scenario.fleet.arrivals = Arrivals::Open { per_second };
+        let one = Summary { wasted, ..Summary::of(&idle(&scenario), &scenario) };
+        let said = conclusion(&scenario, &policy, &Batch { runs: vec![one, one] }, None);
+        assert_eq!(said.ends_with("this outage does not end by itself."), is_told, "{said}");
+        assert_eq!(said.ends_with("does not end within 330 s after the fault."), !is_told);
+        let ended = Summary { recovery: Some(7), ..one };
+        let said = conclusion(&scenario, &policy, &Batch { runs: vec![one, ended, ended] }, None);
+        assert!(said.ends_with("but in 33 % of the runs not within 330 s."), "{said}");
     }
 }
 
@@ -59,10 +83,10 @@ fn an_outage_with_too_few_calls_is_not_judged() {
         let mut scenario = Scenario::outage(FaultKind::Stall);
         scenario.fleet.arrivals = Arrivals::Open { per_second };
         let batch = Batch { runs: vec![Summary::of(&idle(&scenario), &scenario)] };
-        let said = conclusion(&scenario, &batch, None);
+        let said = conclusion(&scenario, &Policy::NO_RETRY, &batch, None);
         assert_eq!(said.starts_with("Too few calls to judge"), few, "{said}");
-        assert_eq!(said.contains("does not end by itself"), !few, "{said}");
-        let safe = conclusion(&scenario, &batch, Some(0.992));
+        assert_eq!(said.contains("does not end within 330 s"), !few, "{said}");
+        let safe = conclusion(&scenario, &Policy::NO_RETRY, &batch, Some(0.992));
         assert!(
             !few || safe
                 .ends_with("look for the safe load it ends at every load below the capacity."),

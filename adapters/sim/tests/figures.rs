@@ -66,17 +66,17 @@ fn the_verdict_is_about_the_one_that_is_back_sooner() {
         (
             &late,
             &half,
-            "By p95, a recovers, within 18 s, and b does not: 50 % of its runs never do.",
+            "By p95, a recovers, within 18 s, and b does not: 50 % of its runs do not before they end.",
         ),
         (
             &never,
             &soon,
-            "By p95, b recovers, within 8 s, and a does not: 100 % of its runs never do.",
+            "By p95, b recovers, within 8 s, and a does not: 100 % of its runs do not before they end.",
         ),
         (
             &never,
             &half,
-            "By p95, neither recovers: 100 % of the runs of a never do, and 50 % of those of b.",
+            "By p95, neither recovers: 100 % of the runs of a do not before they end, and 50 % of those of b.",
         ),
     ] {
         assert_eq!(verdict(["a", "b"], [a, b]), told);
@@ -177,7 +177,7 @@ fn a_report_needs_nothing_from_outside() {
     let batch = Batch { runs: vec![Summary::of(&record, &scenario)] };
     let report = Report {
         name: "<b>&\"name\"".into(),
-        conclusion: conclusion(&scenario, &batch, Some(0.25)),
+        conclusion: conclusion(&scenario, &policy, &batch, Some(0.25)),
         facts: facts(&scenario, &batch, Some(0.25)),
         figures: figures(&scenario, &policy, &record),
         calls: "calls are to <any> method".into(),

@@ -110,7 +110,7 @@ fn simulate(
         }
     }
     let batch = Batch { runs };
-    put(answer, &["conclusion", &(ending(scenario, &batch) + ".")]);
+    put(answer, &["conclusion", &(ending(scenario, policy, &batch) + ".")]);
     if batch.cut_short() > 0 {
         put(answer, &["fact", "Cut short at", "20M events"]);
     }

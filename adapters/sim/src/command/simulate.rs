@@ -111,7 +111,7 @@ impl Simulated {
         if let Some(map) = map {
             pictures.push(map_figure(scenario, &policy.policy, map));
         }
-        let conclusion = conclusion(scenario, &self.batch, *safe_load);
+        let conclusion = conclusion(scenario, &policy.policy, &self.batch, *safe_load);
         Report {
             name: name.into(),
             conclusion: match cut(scenario, &self.batch) {

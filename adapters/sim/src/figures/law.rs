@@ -38,3 +38,9 @@ pub fn hopeless_load(scenario: &Scenario, policy: &Policy) -> Option<f64> {
     let attempts = expiring_attempts(policy);
     (attempts > 1.0).then(|| 1.0 / attempts)
 }
+
+/// Whether what was not over when a run ended is over never, by that law.
+pub(crate) fn is_hopeless(scenario: &Scenario, policy: &Policy) -> bool {
+    let load = scenario.offered() / scenario.capacity();
+    hopeless_load(scenario, policy).is_some_and(|most| load > most)
+}

@@ -98,10 +98,11 @@ fn conclusion(map: &Map) -> String {
     match map.safe_load() {
         None => "Every outage on the map ends by itself.".into(),
         Some(load) if load <= 0.0 => {
-            "At any load on the map there is an outage that does not end by itself.".into()
+            "At any load on the map there is an outage that does not end within its run.".into()
         }
         Some(load) => format!(
-            "Up to {} load every outage on the map ends by itself; above it some do not.",
+            "Up to {} load every outage on the map ends by itself; above it some do not, within their \
+             run.",
             percent(load)
         ),
     }

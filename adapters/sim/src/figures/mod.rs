@@ -12,6 +12,7 @@ mod rates;
 pub use axes::Axes;
 use axes::Axis;
 pub use law::hopeless_load;
+pub(crate) use law::is_hopeless;
 
 use crate::plot::STYLE;
 use crate::record::{Run, Second};
@@ -69,6 +70,11 @@ pub fn figures_on(
 /// The recovery map: seconds to recover over load and length of the fault.
 pub fn map_figure(scenario: &Scenario, policy: &Policy, map: &Map) -> Figure {
     map::figure(scenario, policy, map)
+}
+
+/// How many seconds a run goes on after its fault.
+pub(crate) const fn seconds_after(scenario: &Scenario) -> u64 {
+    scenario.end.minus(scenario.fault_end()).as_micros() / 1_000_000
 }
 
 /// The fault's span, in seconds, for the charts over time.

@@ -1,6 +1,8 @@
 //! This file draws calls, attempts and useful answers over time, against what the server can do.
 
-use super::{Axes, Axis, Figure, POINTS, fault_span, fault_word, grouped, mean, shown_until};
+use super::{
+    Axes, Axis, Figure, POINTS, fault_span, fault_word, grouped, mean, seconds_after, shown_until,
+};
 use crate::plot::{Chart, Scale, percent, short};
 use crate::record::{Run, Second};
 use crate::{Scenario, Summary};
@@ -39,21 +41,18 @@ pub(super) fn figure(
 
 fn conclusion(scenario: &Scenario, summary: &Summary) -> String {
     let load = percent(scenario.offered() / scenario.capacity());
-    let after = (scenario.end.minus(scenario.fault_end()).as_micros() / 1_000_000) as f64;
     let peak = short(summary.peak);
     let when = match summary.recovery {
         None => {
-            let after = short(after);
-            if summary.wasted > 0.5 {
-                return format!(
-                    "At {load} load the outage never ends: {after} s after the fault the server \
-                     still works for callers who have given up. Attempts peak at {peak} times the \
-                     offered load."
-                );
-            }
+            let after = seconds_after(scenario);
+            let why = if summary.wasted > 0.5 {
+                ": the server still works for callers who have given up"
+            } else {
+                ""
+            };
             return format!(
-                "Within {after} s after the fault the calls do not become good again, at {load} \
-                 load."
+                "At {load} load calls are not good again {after} s after the fault{why}. Attempts \
+                 peak at {peak} times the offered load."
             );
         }
         Some(0) => "as soon as".into(),

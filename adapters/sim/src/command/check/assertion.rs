@@ -67,7 +67,7 @@ const NAMES: [Name; 12] = [
     name("success.during", "Good calls during the fault", Unit::Share, |all| {
         all.batch.mean(|run| run.success_during)
     }),
-    name("success.after", "Good calls in the 2 min after", Unit::Share, |all| {
+    name("success.after", "Good calls after, 2 min at most", Unit::Share, |all| {
         all.batch.mean(|run| run.success_after)
     }),
     name("wasted", "Work done for nobody", Unit::Share, |all| all.batch.mean(|run| run.wasted)),
