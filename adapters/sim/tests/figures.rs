@@ -109,6 +109,27 @@ fn one_attempt_is_told_with_the_code_that_made_it_the_last() {
     }
 }
 
+/// Some of the requests fail, and the answers say so; a caller without a limit waits for one for ever.
+#[test]
+fn one_call_is_told_of_as_the_fault_answers_it() {
+    let told = |kind, attempt_timeout: Option<Duration>| {
+        let mut spec = named("naive").unwrap().spec;
+        spec.attempt_timeout = attempt_timeout;
+        let (mut scenario, policy) = (scenario(), spec.policy().unwrap());
+        scenario.fault.kind = kind;
+        let record = run(&scenario, &policy, 1).unwrap();
+        let pictures = figures(&scenario, &policy, &record);
+        pictures.into_iter().find(|figure| figure.id == "call").unwrap().conclusion
+    };
+    let minutes = Some(Duration::from_secs(120));
+    let partial = FaultKind::Partial { share: 0.3 };
+    assert_eq!(told(partial, minutes), told(FaultKind::FailFast, minutes));
+    assert_eq!(told(FaultKind::Stall, None), "One attempt, and the caller never knows.");
+    assert!(told(FaultKind::FailFast, None).starts_with("4 attempts"));
+    let told = told(FaultKind::Stall, minutes);
+    assert!(told.starts_with("4 attempts") && told.contains("starts 361 s"), "{told}");
+}
+
 /// Not as if they were all there are.
 #[test]
 fn attempts_that_do_not_fit_into_the_timeout_are_told() {

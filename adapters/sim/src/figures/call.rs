@@ -16,7 +16,10 @@ struct Attempt {
 }
 
 pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, policy: &Policy) -> Figure {
-    let at_once = matches!(scenario.fault.kind, FaultKind::FailFast | FaultKind::Restart { .. });
+    let at_once = matches!(
+        scenario.fault.kind,
+        FaultKind::FailFast | FaultKind::Partial { .. } | FaultKind::Restart { .. }
+    );
     let attempts = attempts(policy, at_once);
     let shown = attempts.iter().take(MOST);
     let last = shown.clone().map(|attempt| attempt.end.max(attempt.late)).fold(0.1, f64::max);
@@ -50,7 +53,12 @@ pub(super) fn figure(axes: &mut Axes, scenario: &Scenario, policy: &Policy) -> F
     chart.name("c6", "where 90 % of such attempts start");
     let title = "One call while the server is down";
     let most = policy.call.retry().max_attempts().into();
-    let conclusion = conclusion(&attempts, most, final_code(policy, at_once));
+    let limit = policy.call.attempt_timeout().shorter(policy.call.timeout());
+    let conclusion = if at_once || limit < Micros::SETTING_END {
+        conclusion(&attempts, most, final_code(policy, at_once))
+    } else {
+        "One attempt, and the caller never knows.".into()
+    };
     Figure { id: "call", title, conclusion, svg: chart.finish(title) }
 }
 
@@ -136,12 +144,17 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
     while times.len() < LOOKED_AT {
         match call.poll(now, &mut upstream) {
             Action::Attempt(attempt) => {
-                let start = now;
-                let limit = attempt.deadline().earlier(Deadline::at(start.after(PATIENCE)));
-                if !at_once {
-                    now = limit.instant();
+                let (start, end) = (now, attempt.deadline());
+                let is_endless = !at_once && end.is_none();
+                if is_endless {
+                    now = start.after(PATIENCE);
+                } else if !at_once {
+                    now = end.instant();
                 }
                 times.push((start.as_micros(), now.as_micros()));
+                if is_endless {
+                    break;
+                }
                 let outcome = Outcome::new(code(at_once));
                 let next = call.complete(now, &mut upstream, attempt, outcome);
                 if let Next::Stop(_) = next {
@@ -158,5 +171,5 @@ fn schedule(policy: &Policy, at_once: bool, seed: u32) -> Vec<(u64, u64)> {
 const CALLS: u32 = 200;
 const MOST: usize = 12;
 const LOOKED_AT: usize = 4 * MOST;
-/// For attempts that nothing ends, so that there is something to draw.
+/// For an attempt that nothing ends, so that there is something to draw.
 const PATIENCE: Micros = Micros::from_millis(60_000);
