@@ -1,4 +1,4 @@
-//! This file knows that a file of settings is small.
+//! This file knows that a file of settings is small, and text.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::unread;
 
-/// Reads a text of at most a mebibyte.
+/// Reads a text of at most a mebibyte, without the mark of a byte order that some editors begin with.
 ///
 /// # Errors
 ///
@@ -26,6 +26,9 @@ pub fn read(path: &Path) -> Result<String, String> {
              probably another file"
         ));
     }
+    if text.starts_with(MARK) {
+        text.drain(..MARK.len());
+    }
     String::from_utf8(text).map_err(|_| format!("{name}: is not text in UTF-8"))
 }
 
@@ -37,3 +40,5 @@ fn waits(path: &Path) -> bool {
 }
 
 const MOST: u64 = 1 << 20;
+/// In JSON it is no white space, to whoever has not heard of it.
+const MARK: &[u8] = "\u{feff}".as_bytes();
