@@ -344,25 +344,6 @@ fn a_policy_that_sets_nothing_is_said_to() {
     assert_eq!(errors, "", "a preset is meant as it is");
 }
 
-/// As some editors write it: the readers of settings pass over it too.
-#[test]
-fn a_mark_of_the_byte_order_is_no_part_of_a_file() {
-    let settings = "{\"retry\": {\"max_attempts\": 2}}";
-    let config = "{\"methodConfig\": [{\"name\": [{}], \"timeout\": \"1s\"}]}";
-    let (toml, empty) = ("[retry]\nmax_attempts = 2\n", "{}");
-    for (name, text) in
-        [("mark.json", settings), ("config.json", config), ("mark.toml", toml), ("no.json", empty)]
-    {
-        let plain = evenkeel(&["explain", &file(name, text)], 0);
-        assert_eq!(evenkeel(&["explain", &file(name, &format!("\u{feff}{text}"))], 0), plain);
-    }
-    let scenario = file("mark-scenario.toml", &format!("\u{feff}{SMALL}"));
-    evenkeel(&["simulate", &scenario, "--quick"], 0);
-    let policy = file("mark.json", &format!("\u{feff}{settings}"));
-    let (_, errors) = evenkeel(&["simulate", &policy], 2);
-    assert!(errors.contains("is a policy, and a scenario is needed here"), "{errors}");
-}
-
 /// In the escapes of the file that it stands in, and not in those of the language we are written in.
 #[test]
 fn what_cannot_be_printed_is_told_as_the_file_writes_it() {

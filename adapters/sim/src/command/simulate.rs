@@ -34,8 +34,9 @@ pub(crate) struct Args {
     /// Writes each picture into this folder, as SVG.
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
-    /// Prints every second of every run as comma-separated values, and nothing else.
-    #[arg(long)]
+    /// Prints every second of every run as comma-separated values, and nothing else; see
+    /// docs/simulate.md.
+    #[arg(long, conflicts_with_all = ["html", "svg"])]
     csv: bool,
     /// Leaves out the recovery map and the safe load, which take most of the time.
     #[arg(long)]
