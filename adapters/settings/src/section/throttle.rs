@@ -36,8 +36,9 @@ impl Block for Throttling {
             "kind",
             OneOf(&[("success_refilled", Rule::SuccessRefilled), ("grpc", Rule::Grpc)]),
             &mut self.kind,
-            "success_refilled: every retry costs a token. grpc (A6): every retryable failure costs \
-             one, and there is no retry at half of max_tokens or below.",
+            "success_refilled: every retry that is granted costs a token, also one whose wait then does \
+             not fit. grpc (A6): every retryable failure costs one, and there is no retry at half of \
+             max_tokens or below.",
         );
         keys.key(
             "max_tokens",
