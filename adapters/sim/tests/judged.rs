@@ -28,12 +28,30 @@ fn every_number_can_be_asserted_in_its_unit() {
         ("safe.load >= 0 %", " %"),
         ("success.after <= 1", " %"),
         ("success.during < 100%", " %"),
-        ("wasted > -1", " %"),
+        ("wasted >= 0", " %"),
     ];
     let (text, _) = check("no-retry", &lines.map(|(assertion, _)| assertion), &[], 0);
     for (assertion, got) in lines {
         let line = text.lines().find(|line| line.contains(assertion)).expect(assertion);
         assert!(line.starts_with("  ✓ ") && line.ends_with(got), "{line}");
+    }
+}
+
+/// On which side it is of its bound, and by how much where that is little.
+#[test]
+fn a_number_is_told_with_the_digits_that_its_bound_needs() {
+    let policy = |limit: &str| file("digits.toml", &format!("[timeout]\ndefault = \"{limit}\"\n"));
+    for (limit, assertion, worst, told) in [
+        ("1350ms", "duration.max == 1.35s", "1.35s", "✓ duration.max == 1.35s: 1.35 s"),
+        ("4769100us", "duration.max > 4769ms", "4.77s", "✓ duration.max > 4769ms: 4.7691 s"),
+        ("1999ms", "duration.max < 2s", "2.00s", "✓ duration.max < 2s: 1.999 s"),
+        ("1999ms", "duration.max < 3s", "2.00s", "✓ duration.max < 3s: 2.0 s"),
+        ("8001us", "duration.max < 1s", "8.1ms", "✓ duration.max < 1s: 0.0 s"),
+        ("12001us", "duration.max > 12ms", "0.02s", "✓ duration.max > 12ms: 0.012001 s"),
+    ] {
+        let (text, _) = check(&policy(limit), &[assertion], &[], 0);
+        assert!(text.contains(&format!("one call makes 1 attempt and takes {worst}.\n")), "{text}");
+        assert!(text.contains(&format!("  {told}\n")), "{text}");
     }
 }
 
@@ -191,6 +209,12 @@ fn an_assertion_that_is_none_is_refused_with_what_would_be_right() {
         ("breaker.seconds == 0", "needs a unit: 0s, 0ms, …\n"),
         ("recover.median < -1", "\"-1\" is no span of time"),
         ("never <= 5", "a share is at most 1: write 5 %, or a share from 0 to 1\n"),
+        // They would hold whatever comes out, or never.
+        ("never < 200%", "a share is from 0 to 100 %\n"),
+        ("success.after > 950 %", "a share is from 0 to 100 %\n"),
+        ("success.after >= -3 %", "a share is from 0 to 100 %\n"),
+        ("success.after >= -3", "-3 is below zero, as no number here is\n"),
+        ("amp.mean > -1", "-1 is below zero, as no number here is\n"),
     ] {
         let (_, errors) = check("no-retry", &[assertion], &[], 2);
         assert!(errors.contains(words), "{assertion}: {errors}");

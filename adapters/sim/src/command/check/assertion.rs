@@ -143,9 +143,9 @@ impl Assertion {
         let got = match self.name.unit {
             _ if got.is_infinite() && self.name.name == "duration.max" => "for ever".into(),
             _ if got.is_infinite() => "never".into(),
-            Unit::Seconds => format!("{got:.1} s"),
-            Unit::Share => format!("{:.1} %", got * 100.0),
-            Unit::Plain => format!("{got:.2}"),
+            Unit::Seconds => told(got, self.bound, 1) + " s",
+            Unit::Share => told(got * 100.0, self.bound * 100.0, 1) + " %",
+            Unit::Plain => told(got, self.bound, 2),
         };
         Verdict { text: self.text.clone(), got, passes }
     }
@@ -166,6 +166,24 @@ impl Assertion {
     }
 }
 
+/// A number with so many digits that it is seen on which side of the bound it is, and never fewer than
+/// the bound was given.
+fn told(got: f64, bound: f64, least: usize) -> String {
+    let is_equal = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    let with = |number: f64, digits: usize| format!("{number:.digits$}");
+    let as_far = |number: f64, digits: usize| with(number, digits).parse().unwrap_or(number);
+    let is_enough = |digits: &usize| {
+        let seen: f64 = as_far(got, *digits);
+        let is_same_side =
+            is_equal(seen, bound) == is_equal(got, bound) && (seen > bound) == (got > bound);
+        is_same_side && is_equal(as_far(bound, *digits), bound)
+    };
+    with(got, (least..MOST_DIGITS).find(is_enough).unwrap_or(MOST_DIGITS))
+}
+
+/// Spans are counted in microseconds.
+const MOST_DIGITS: usize = 6;
+
 /// A bound in the unit of its number: "60s", "25 %", "1.5".
 fn bound(text: &str, unit: Unit) -> Result<f64, String> {
     let plain = |text: &str| {
@@ -178,11 +196,19 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
             Err(format!("needs a unit: {text}s, {text}ms, …"))
         }
         Unit::Seconds => parse_span(text).map(|span| span.as_micros() as f64 / 1e6),
-        Unit::Share if text.ends_with('%') => plain(text.trim_end_matches('%'))
-            .map(|percent| percent / 100.0)
-            .ok_or_else(|| format!("\"{text}\" is no share")),
+        Unit::Share if text.ends_with('%') => {
+            let percent = plain(text.trim_end_matches('%'));
+            match percent.ok_or_else(|| format!("\"{text}\" is no share"))? {
+                // What is beyond always holds, or never does: nothing would have been asked.
+                percent @ 0.0..=100.0 => Ok(percent / 100.0),
+                _ => Err("a share is from 0 to 100 %".into()),
+            }
+        }
         Unit::Share | Unit::Plain => match plain(text) {
-            // Whoever writes 5 for a share means that many percent, and would have asked nothing.
+            Some(number) if number < 0.0 => {
+                Err(format!("{text} is below zero, as no number here is"))
+            }
+            // Whoever writes 5 for a share means that many percent.
             Some(share) if unit == Unit::Share && share > 1.0 => {
                 Err(format!("a share is at most 1: write {text} %, or a share from 0 to 1"))
             }

@@ -35,7 +35,7 @@ impl Worst {
 
     pub(crate) fn print(&self, policy: &Policy, scenario: &Scenario) {
         let takes = match self.duration {
-            Some(span) => format!("takes {span}"),
+            Some(span) => format!("takes {}", rounded_up(span)),
             None => "may take for ever".into(),
         };
         let word = if self.attempts == 1 { "attempt" } else { "attempts" };
@@ -57,6 +57,17 @@ impl Worst {
             );
         }
     }
+}
+
+/// To the next span that is told with all its digits: a bound that is cut would be none.
+fn rounded_up(span: Micros) -> Micros {
+    let micros = span.as_micros();
+    let step = match micros {
+        0..1_000 => 1,
+        1_000..10_000 => 100,
+        _ => 10_000,
+    };
+    Micros::from_micros(micros.div_ceil(step).saturating_mul(step))
 }
 
 /// What bounds the attempts of a backend that stays dead, in time.
