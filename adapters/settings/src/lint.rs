@@ -62,6 +62,9 @@ impl Settings {
         if let Some(breaker) = &self.breaker() {
             warn_of_unread(breaker, &mut warnings);
         }
+        if let Some(token_ratio @ 1_000..) = self.throttle().map(|throttle| throttle.token_ratio) {
+            warnings.push(Warning::RatioBoundsLittle { token_ratio });
+        }
         if let Some(balancing) = self.balancing()
             && balancing.weights().next().is_some()
             && balancing.strategy() != Strategy::Weighted
@@ -203,6 +206,11 @@ fn warn_of_unread(breaker: &Breaker, warnings: &mut Vec<Warning>) {
             "breaker.growth above 1.0",
         ),
         (
+            "breaker.growth",
+            breaker.growth != default.growth && breaker.recovery_timeout.is_zero(),
+            "a breaker.recovery_timeout above zero",
+        ),
+        (
             "breaker.recovery_timeout",
             breaker.max_open.is_some_and(|max| max < breaker.recovery_timeout),
             "a breaker.max_open that is no shorter",
@@ -210,7 +218,10 @@ fn warn_of_unread(breaker: &Breaker, warnings: &mut Vec<Warning>) {
     ];
     let unread = keys.into_iter().filter(|(_, unread, _)| *unread);
     warnings.extend(unread.map(|(path, _, needs)| Warning::NoEffect { path, needs }));
-    if breaker.growth != default.growth && breaker.max_open.is_none() {
+    let grows = breaker.growth != default.growth;
+    if breaker.recovery_timeout.is_zero() {
+        warnings.push(Warning::OpensForNoTime);
+    } else if grows && breaker.max_open.is_none() {
         warnings.push(Warning::GrowsWithoutEnd);
     }
 }

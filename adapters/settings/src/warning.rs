@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use evenkeel_core::CodeSet;
 
+use crate::kind::decimal;
 use crate::{MethodPattern, in_quotes};
 
 /// What looks wrong, and what to do about it.
@@ -122,6 +123,8 @@ pub enum Warning {
     },
     /// Retries or hedges, and no request message is kept for them.
     NothingToSendAgain,
+    /// A breaker that lets a trial through as soon as it is open.
+    OpensForNoTime,
     /// A breaker that one call can open by itself. Where several targets are known, each gets its
     /// share of the attempts, rounded up.
     OpensItself {
@@ -129,6 +132,11 @@ pub enum Warning {
         fail_threshold: u16,
         /// Attempts of one call, at all targets together.
         max_attempts: u16,
+    },
+    /// A throttle that each success refills for a whole retry.
+    RatioBoundsLittle {
+        /// Tokens for each success, in thousandths.
+        token_ratio: u32,
     },
     /// Two retry loops, one below the other.
     StackedRetries {
@@ -249,11 +257,22 @@ impl fmt::Display for Warning {
                 "retry.replay_limit = 0 keeps no request message but an empty one, so that no other \
                  is sent a second time; raise it, or take the retries out",
             ),
+            Self::OpensForNoTime => f.write_str(
+                "breaker.recovery_timeout = 0 leaves no target alone: a circuit that opens is half-open \
+                 at once, and goes on sending trials; set for how long calls should fail without \
+                 being sent",
+            ),
             Self::OpensItself { fail_threshold, max_attempts } => write!(
                 f,
                 "breaker.fail_threshold = {fail_threshold} is no more than the attempts that one \
                  target may get of a call (retry.max_attempts = {max_attempts}): one failing call \
                  can open its own circuit; raise the threshold, or make fewer attempts"
+            ),
+            Self::RatioBoundsLittle { token_ratio } => write!(
+                f,
+                "throttle.token_ratio = {} gives back a retry or more with each success: none is \
+                 held back before half of all attempts fail; write a share, such as 0.1",
+                decimal(*token_ratio)
             ),
             Self::StackedRetries { max_attempts, below: Some(below) } => write!(
                 f,

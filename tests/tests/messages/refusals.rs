@@ -288,9 +288,20 @@ pub(crate) fn warnings() -> Vec<Row> {
             "retries are configured, and calls end as not replayable",
         ),
         Row::new(
+            "Warning::OpensForNoTime",
+            Warning::OpensForNoTime,
+            "a target that is down is asked all the time, by one call at a time: \
+             [breakers](guide/breakers.md)",
+        ),
+        Row::new(
             "Warning::OpensItself",
             Warning::OpensItself { fail_threshold: 3, max_attempts: 3 },
             "everybody fails fast after one unlucky request: [breakers](guide/breakers.md)",
+        ),
+        Row::new(
+            "Warning::RatioBoundsLittle",
+            Warning::RatioBoundsLittle { token_ratio: 1_000 },
+            "an outage doubles the traffic, or more: [retries](guide/retries.md)",
         ),
         Row::new(
             "Warning::StackedRetries",

@@ -10,7 +10,7 @@ use crate::kind::{Count, Decimal, OneOf};
 pub struct Throttling {
     kind: Rule,
     max_tokens: u16,
-    token_ratio: u32,
+    pub(crate) token_ratio: u32,
     policy: ThrottlePolicy,
 }
 

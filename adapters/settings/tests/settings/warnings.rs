@@ -158,6 +158,16 @@ fn each_warning_is_given_for_what_it_says_and_for_nothing_less() {
             Warning::GrowsWithoutEnd,
         ),
         (
+            "[breaker]\nrecovery_timeout = \"0s\"",
+            "[breaker]\nrecovery_timeout = \"1ms\"",
+            Warning::OpensForNoTime,
+        ),
+        (
+            "[retry]\n[throttle]\ntoken_ratio = 1.0",
+            "[retry]\n[throttle]\ntoken_ratio = 0.999",
+            Warning::RatioBoundsLittle { token_ratio: 1_000 },
+        ),
+        (
             "[breaker]\nmode = \"time\"\nfail_threshold = 7",
             "[breaker]\nfail_threshold = 7",
             no_effect("breaker.fail_threshold", in_a_row),
@@ -208,6 +218,17 @@ fn g73_a_threshold_below_the_attempts_is_warned_about() {
     let settings = toml("[retry]\nmax_attempts = 3\n[breaker]\nfail_threshold = 2");
     let warning = Warning::OpensItself { fail_threshold: 2, max_attempts: 3 };
     assert_eq!(settings.warnings(), [warning]);
+}
+
+/// Twice nothing is nothing, and no time without end.
+#[test]
+fn an_open_time_of_zero_does_not_grow() {
+    let needs = "a breaker.recovery_timeout above zero";
+    let growth = Warning::NoEffect { path: "breaker.growth", needs };
+    for more in ["", "max_open = \"1m\"\n"] {
+        let settings = toml(&format!("[breaker]\nrecovery_timeout = \"0s\"\ngrowth = 2.0\n{more}"));
+        assert_eq!(settings.warnings(), [growth.clone(), Warning::OpensForNoTime], "{more}");
+    }
 }
 
 /// Each target has breakers of its own, and the attempts of a call go around.
