@@ -76,6 +76,8 @@ pub use rehearsal::{Cue, Heard, Performed, Rehearsal, Reply, Shown, rehearse};
 pub use report::{
     CAVEATS, FEW, Report, conclusion, cut, ending, facts, facts_of_enough, few, verdict,
 };
+#[cfg(feature = "command")]
+pub use runs::{Recovery, recover};
 pub use runs::{batch, recovery_time, run, run_telling};
 pub use scenario::{Arrivals, Fault, FaultKind, Fleet, Law, Order, Scenario, ServerModel};
 pub use storm::{Storm, StormReport};

@@ -81,6 +81,41 @@ pub fn recovery_time(
     policy: &Policy,
     seed: u64,
 ) -> Result<Option<u32>, Unfit> {
+    Ok(until_recovered(scenario, policy, seed)?.0)
+}
+
+/// How a run of [`recovery_time`] ended.
+#[cfg(feature = "command")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Recovery {
+    /// So many seconds after the fault.
+    After(u32),
+    /// It was cut short at [`Scenario::max_events`] before, and says nothing.
+    CutShort,
+    /// Not before the run's end.
+    NotInTime,
+}
+
+/// Like [`recovery_time`], for who must not take a run that was cut short for one that went on.
+///
+/// # Errors
+///
+/// Refuses what [`Scenario::check`] refuses.
+#[cfg(feature = "command")]
+pub fn recover(scenario: &Scenario, policy: &Policy, seed: u64) -> Result<Recovery, Unfit> {
+    Ok(match until_recovered(scenario, policy, seed)? {
+        (Some(seconds), _) => Recovery::After(seconds),
+        (None, events) if events == scenario.max_events => Recovery::CutShort,
+        (None, _) => Recovery::NotInTime,
+    })
+}
+
+/// The time to recover, and how many events there were until then, or until the end.
+fn until_recovered(
+    scenario: &Scenario,
+    policy: &Policy,
+    seed: u64,
+) -> Result<(Option<u32>, u64), Unfit> {
     scenario.check()?;
     let mut world = World::new(scenario, policy, seed);
     world.begin();
@@ -97,8 +132,8 @@ pub fn recovery_time(
         if matches!(event, Event::Second)
             && let Some(seconds) = recovery(world.tally.seconds_before(at), over as usize)
         {
-            return Ok(Some(seconds));
+            return Ok((Some(seconds), events));
         }
     }
-    Ok(recovery(world.tally.seconds_before(world.now.min(end)), over as usize))
+    Ok((recovery(world.tally.seconds_before(world.now.min(end)), over as usize), events))
 }

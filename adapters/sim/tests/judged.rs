@@ -180,6 +180,14 @@ fn no_assertion_about_a_run_that_was_cut_holds() {
         assert!(before.contains(&format!("  warning: {cut}")), "{text}");
         assert!(std::fs::read_to_string(&junit).unwrap().contains(&format!("got {got}")));
     }
+    // Nor is it a result for fleets of other sizes, which are cut as soon.
+    let scenario_text = format!("max_events = 9000\n{SMALL}");
+    let cut_later = file("cut-later.toml", &scenario_text);
+    let (text, _) = evenkeel(&["check", "steady", "--scenario", &cut_later, "--seeds", "1"], 0);
+    assert!(text.contains("10000 clients: cut short at max_events = 9000\n"), "{text}");
+    assert!(text.contains("    10 clients: "), "{text}");
+    let (text, _) = evenkeel(&["check", "breaker-only", "--scenario", &file("all.toml", SMALL)], 0);
+    assert!(!text.contains("recovered never"), "{text}");
     // Arithmetic is not simulated.
     check(&["--assert", "attempts.max == 1"], 0);
     check(&["--deny-warnings"], 1);

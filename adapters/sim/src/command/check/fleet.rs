@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use evenkeel_core::Micros;
-use evenkeel_sim::{Arrivals, Budget, Guard, Policy, Scenario, counted, recovery_time};
+use evenkeel_sim::{Arrivals, Budget, Guard, Policy, Recovery, Scenario, counted, recover};
 
 use crate::out::tell;
 use crate::parallel;
@@ -39,13 +39,19 @@ pub(super) fn print(
     let fleets: Vec<Scenario> =
         SIZES.into_iter().filter_map(|clients| resized(&scenario, clients)).collect();
     let progress = Progress::new("the sizes of the fleet", fleets.len() as u64);
-    let one = |fleet: &Scenario| recovery_time(fleet, policy, 11);
+    let one = |fleet: &Scenario| recover(fleet, policy, 11);
     let times = parallel::each(&fleets, one, || progress.step());
     drop(progress);
     for (fleet, time) in fleets.iter().zip(times) {
-        let time = time.map_err(|unfit| unfit.to_string())?;
-        let time = time.map_or_else(|| "never".into(), |seconds| format!("after {seconds} s"));
-        tell!("  {:>6} clients: recovered {time}", fleet.fleet.clients);
+        let told = match time.map_err(|unfit| unfit.to_string())? {
+            Recovery::After(seconds) => format!("recovered after {seconds} s"),
+            Recovery::CutShort => format!("cut short at max_events = {}", fleet.max_events),
+            Recovery::NotInTime => {
+                let after = fleet.end.minus(fleet.fault_end()).as_micros() / 1_000_000;
+                format!("not recovered within {after} s")
+            }
+        };
+        tell!("  {:>6} clients: {told}", fleet.fleet.clients);
     }
     Ok(())
 }
