@@ -28,14 +28,10 @@ pub struct Report {
 }
 
 /// The numbers of a batch, as a person reads them.
-pub fn facts(
-    scenario: &Scenario,
-    batch: &Batch,
-    safe_load: Option<f64>,
-) -> Vec<(&'static str, String)> {
+pub fn facts(scenario: &Scenario, batch: &Batch) -> Vec<(&'static str, String)> {
     let seconds =
         |time: Option<u32>| time.map_or_else(|| "never".into(), |time| format!("{time} s"));
-    let mut facts = vec![
+    vec![
         ("Load", percent(scenario.offered() / scenario.capacity())),
         ("Time to recover, median", seconds(batch.median())),
         ("Time to recover, p95", seconds(batch.p95())),
@@ -46,14 +42,10 @@ pub fn facts(
         ("Good calls after, 2 min at most", percent(batch.mean(|run| run.success_after))),
         ("Work done for nobody", percent(batch.mean(|run| run.wasted))),
         ("Added by the breaker", short(batch.mean(|run| run.breaker_seconds)) + " s"),
-    ];
-    if let Some(load) = safe_load {
-        facts.push(("Safe load for this fault", percent(load)));
-    }
-    facts
+    ]
 }
 
-/// The same numbers, with [`FEW`] in place of each that too few calls are behind.
+/// The same numbers and the safe load, with [`FEW`] in place of each that too few calls are behind.
 pub fn facts_of_enough(
     scenario: &Scenario,
     batch: &Batch,
@@ -64,12 +56,13 @@ pub fn facts_of_enough(
     let after = seconds(scenario.end.minus(scenario.fault_end()));
     // Over how long each is counted, from the first row behind the load to the calls after the fault.
     let spans = [10.0, 10.0, 10.0, fault, 1.0, fault, after.min(120.0)];
-    let mut facts = facts(scenario, batch, safe_load);
+    let mut facts = facts(scenario, batch);
     for (fact, seconds) in facts.iter_mut().skip(1).zip(spans) {
         if scenario.has_few_calls_in(seconds) {
             fact.1 = FEW.into();
         }
     }
+    facts.extend(safe_load.map(|load| ("Safe load for this fault", percent(load))));
     facts
 }
 

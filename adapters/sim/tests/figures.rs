@@ -199,7 +199,7 @@ fn a_report_needs_nothing_from_outside() {
     let report = Report {
         name: "<b>&\"name\"".into(),
         conclusion: conclusion(&scenario, &policy, &batch, Some(0.25)),
-        facts: facts(&scenario, &batch, Some(0.25)),
+        facts: facts(&scenario, &batch),
         figures: figures(&scenario, &policy, &record),
         calls: "calls are to <any> method".into(),
         source: "policy = \"naive\" # <script>".into(),

@@ -42,9 +42,9 @@ impl Session {
             return Ok(());
         }
         let spec = request.spec()?;
-        let policy = spec.policy().map_err(|invalid| invalid.to_string())?;
+        let policy = spec.policy().map_err(|invalid| format!("{invalid}"))?;
         let scenario = request.scenario()?;
-        scenario.check().map_err(|unfit| unfit.to_string())?;
+        scenario.check().map_err(|unfit| format!("{unfit}"))?;
         match what {
             "run" => simulate(&scenario, &policy, request, answer),
             "cell" => {
@@ -53,7 +53,7 @@ impl Session {
                     return Err("cell: there is no such cell".into());
                 }
                 let run = self.map.run_cell(index, &scenario, &policy, 11);
-                run.map_err(|unfit| unfit.to_string())?;
+                run.map_err(|unfit| format!("{unfit}"))?;
                 put(answer, &["cells", &self.map.cells.len().to_string()]);
                 Ok(())
             }
@@ -101,7 +101,7 @@ fn simulate(
     let mut runs = Vec::new();
     let mut pictures = Vec::new();
     for index in 0..seeds {
-        let record = run(scenario, policy, 11 + 11 * index).map_err(|unfit| unfit.to_string())?;
+        let record = run(scenario, policy, 11 + 11 * index).map_err(|unfit| format!("{unfit}"))?;
         runs.push(Summary::of(&record, scenario));
         if index == 0 {
             put(answer, &["digest", &format!("{:016x}", record.digest())]);
@@ -114,7 +114,7 @@ fn simulate(
     if batch.cut_short() > 0 {
         put(answer, &["fact", "Cut short at", "20M events"]);
     }
-    for (name, value) in facts(scenario, &batch, None) {
+    for (name, value) in facts(scenario, &batch) {
         put(answer, &["fact", name, &value]);
     }
     for picture in &pictures {

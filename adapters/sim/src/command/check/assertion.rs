@@ -219,14 +219,14 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_sim::{Batch, FaultKind, Scenario, facts};
+    use evenkeel_sim::{Batch, FaultKind, Scenario, facts_of_enough};
 
     use super::{NAMES, name_of};
 
     #[test]
     fn every_row_of_the_table_but_the_load_can_be_asserted() {
         let scenario = Scenario::outage(FaultKind::Stall);
-        let rows: Vec<_> = facts(&scenario, &Batch { runs: Vec::new() }, Some(1.0))
+        let rows: Vec<_> = facts_of_enough(&scenario, &Batch { runs: Vec::new() }, Some(1.0))
             .iter()
             .map(|fact| fact.0)
             .collect();
