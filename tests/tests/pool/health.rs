@@ -292,6 +292,38 @@ async fn members_that_come_and_go_are_checked_and_are_not() {
     assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
 }
 
+/// Whoever removes it from the checker by hand, in whichever order with who adds it.
+#[tokio::test(start_paused = true)]
+async fn a_member_is_checked_for_as_long_as_it_is_one() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Check, |_, _| answer(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    let checker = lab.kit.health().unwrap();
+    assert!(checker.remove("a:1"));
+    pass(5).await;
+    assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)], "it is asked again at once");
+    assert!(checker.remove("a:1"));
+    let again = checker.add("a:1");
+    pass(5).await;
+    assert_eq!(
+        (again.is_healthy(), spread(&lab.calls(4).await)),
+        (Some(true), vec![('a', 2), ('b', 2)])
+    );
+}
+
+/// Members come and go beside it.
+#[tokio::test(start_paused = true)]
+async fn a_target_that_was_added_by_hand_stays() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Check, |_, _| answer(SERVING));
+    let checker = lab.kit.health().unwrap();
+    let (target, member) = (checker.add("other"), checker.add("b:1"));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    assert_eq!((target.is_healthy(), member.is_healthy()), (Some(false), Some(true)));
+    lab.kit.pool().set_targets(["a:1".parse::<TargetName>().unwrap()]);
+    pass(5).await;
+    let known: Vec<_> = checker.verdicts().into_keys().collect();
+    assert_eq!(known.iter().map(|name| &**name).collect::<Vec<_>>(), ["a:1", "b:1", "other"]);
+}
+
 /// Nothing is left of a kit that was closed, or of one that everybody has forgotten.
 #[tokio::test(start_paused = true)]
 async fn checks_end_with_the_kit_and_not_before_its_channels() {

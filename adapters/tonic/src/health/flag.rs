@@ -41,6 +41,11 @@ impl HealthFlag {
         locked(&self.0.why).clone()
     }
 
+    /// Whether this is the other's clone.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(super) fn explain(&self, why: &str) {
         let mut known = locked(&self.0.why);
         if known.as_deref() != Some(why) {

@@ -43,7 +43,7 @@ mod guard;
 
 pub use factory::{Factory, FactoryBuilder, UnknownUpstream};
 
-use guard::Guard;
+use guard::{Checks, Guard};
 
 /// A client with all that belongs to it. Clones are cheap and share everything.
 ///
@@ -52,7 +52,7 @@ use guard::Guard;
 pub struct Kit {
     service: Resilient<Channel>,
     pool: Arc<Pool>,
-    checker: Option<HealthChecker>,
+    checks: Option<Checks>,
 }
 
 impl Kit {
@@ -79,8 +79,12 @@ impl Kit {
     }
 
     /// Who checks the health of its members, if anybody does.
-    pub const fn health(&self) -> Option<&HealthChecker> {
-        self.checker.as_ref()
+    ///
+    /// Every member is checked for as long as it is one: one that is removed here is added again,
+    /// and waits for a new verdict. Who is added here, or in [`KitBuilder::health`], stays until it
+    /// is removed here.
+    pub fn health(&self) -> Option<&HealthChecker> {
+        self.checks.as_ref().map(|checks| &checks.checker)
     }
 
     /// What every circuit breaker looks like now: target → method → snapshot.
@@ -107,7 +111,7 @@ impl Kit {
     /// is for another name, have [`health`](KitBuilder::health) checked: a check is a call.
     pub async fn wait_until_ready(&self, timeout: Duration) -> bool {
         let deadline = Deadline::after(TokioClock.now(), timeout);
-        if let Some(checker) = &self.checker {
+        if let Some(checks) = &self.checks {
             let pool = &self.pool;
             pool.start();
             let checked = async {
@@ -115,9 +119,9 @@ impl Kit {
                 while !pool.list().settled && !pool.is_closed() {
                     _ = changes.changed().await;
                 }
-                guard::monitor(pool, checker);
+                checks.monitor(pool);
                 let left = deadline.remaining(TokioClock.now()).as_duration();
-                checker.wait_until_ready(left).await
+                checks.checker.wait_until_ready(left).await
             };
             if until(deadline, checked).await != Some(true) {
                 return false;
@@ -132,8 +136,8 @@ impl Kit {
     /// [`Pool::close`].
     pub async fn close(&self, grace: Duration) -> bool {
         let drained = self.pool.close(grace).await;
-        if let Some(checker) = &self.checker {
-            checker.stop().await;
+        if let Some(checks) = &self.checks {
+            checks.checker.stop().await;
         }
         drained
     }
@@ -217,7 +221,7 @@ impl KitBuilder {
         }
         let Some(configure) = health else {
             let (service, pool) = calls.target(name).build_over(pool)?;
-            return Ok(Kit { service, pool, checker: None });
+            return Ok(Kit { service, pool, checks: None });
         };
         let dialling = pool.dialling()?;
         let whose = name.clone();
@@ -225,8 +229,9 @@ impl KitBuilder {
         let channels = guard::channels(Arc::downgrade(&pool), dialling);
         let checker = configure(HealthChecker::builder(channels).upstream(&whose));
         let checker = checker.greeting(guard::greeting(Arc::downgrade(&pool))).build();
-        pool.attach(Box::new(Guard::new(&pool, &checker)));
-        Ok(Kit { service, pool, checker: Some(checker) })
+        let checks = Checks::of(checker);
+        pool.attach(Box::new(Guard::new(&pool, &checks)));
+        Ok(Kit { service, pool, checks: Some(checks) })
     }
 
     /// Shares connections with other kits that have these.

@@ -1,7 +1,7 @@
 //! This file knows one member of a pool, and the list of all as one call sees it.
 
 use core::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use evenkeel_tokio::core::{Instant, Target};
 use evenkeel_tokio::{AnyRule, Handle};
@@ -30,7 +30,7 @@ pub(crate) struct Member<S> {
     /// Asks for the addresses of its name anew.
     pub(crate) nudge: Option<Arc<Notify>>,
     /// What a checker of ours says of it.
-    pub(crate) flag: OnceLock<HealthFlag>,
+    flag: RwLock<Option<HealthFlag>>,
     /// What somebody else says.
     verdict: AtomicU8,
     /// Whether it still owns its line.
@@ -76,7 +76,7 @@ impl<S> Member<S> {
             breakers,
             place,
             nudge,
-            flag: OnceLock::new(),
+            flag: RwLock::default(),
             verdict: AtomicU8::new(Verdict::Unknown as u8),
             owns: AtomicBool::new(true),
         })
@@ -90,8 +90,8 @@ impl<S> Member<S> {
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
-        if let Some(flag) = self.flag.get() {
-            return flag.is_healthy().map_or(Verdict::Unknown, Verdict::of);
+        if let Some(verdict) = self.flag(HealthFlag::is_healthy) {
+            return verdict.map_or(Verdict::Unknown, Verdict::of);
         }
         match self.verdict.load(Ordering::Acquire) {
             0 => Verdict::Unknown,
@@ -103,18 +103,32 @@ impl<S> Member<S> {
     /// What was last heard against it, by a health check or by who dialled it; or who has heard
     /// nothing yet.
     fn last_heard(&self) -> Option<String> {
-        let unwell = self.flag.get().filter(|flag| flag.is_healthy() == Some(false));
-        let why = unwell.and_then(HealthFlag::why).map(|why| why.to_string());
+        let unwell = |flag: &HealthFlag| flag.why().filter(|_| flag.is_healthy() == Some(false));
+        let why = self.flag(unwell).flatten().map(|why| why.to_string());
         let why = why.or_else(|| self.line.last_failure().map(|failed| innermost(&failed)));
         why.or_else(|| self.awaited().map(str::to_owned))
     }
 
     /// What nobody has heard the end of.
     fn awaited(&self) -> Option<&'static str> {
-        if self.flag.get().is_some_and(|flag| flag.is_healthy().is_none()) {
+        if self.flag(HealthFlag::is_healthy) == Some(None) {
             return Some("no health check was answered yet");
         }
         self.line.is_making(Instant::MAX).then_some("still connecting")
+    }
+
+    /// What its flag says, where it has one.
+    fn flag<T>(&self, says: impl FnOnce(&HealthFlag) -> T) -> Option<T> {
+        self.flag.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(says)
+    }
+
+    /// Has it read `flag` from now on: the one it had may be dead. Whether that is another one.
+    pub(crate) fn heed(&self, flag: HealthFlag) -> bool {
+        let is_new = self.flag(|own| own.is(&flag)) != Some(true);
+        if is_new {
+            *self.flag.write().unwrap_or_else(PoisonError::into_inner) = Some(flag);
+        }
+        is_new
     }
 
     /// Whether this changes anything.
