@@ -59,6 +59,24 @@ async fn waiting_for_a_connection_it_takes_the_first_there_is() {
     assert_eq!(answer.into_inner(), "pong");
 }
 
+/// Two members of one call are told apart, though one was removed before the other came.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_was_replaced_under_a_call_leaves_the_hedge_to_the_new_one() {
+    let builder = hedging(20, 2).breaker(opens_after(5));
+    let (service, peers, net) = pool(builder, &["a"], |_| Reply::hang());
+    let new = Peer::new([ok()]).listen(&net, "b");
+    let replacing = async {
+        pass(10).await;
+        service.pool().unwrap().set_targets(["b:1".parse().unwrap()]);
+    };
+    let mut client = RawClient::of(ECHO, service.clone());
+    let (answer, ()) = tokio::join!(client.unary("ping"), replacing);
+    assert_eq!(answer.unwrap().into_inner(), "pong");
+    assert_eq!((peers[0].count(), new.count()), (1, 1));
+    let states = service.circuit_breaker_states();
+    assert!(states.values().all(|methods| methods[ECHO].failures == 0), "{states:?}");
+}
+
 /// A pool that is closed under a call ends it.
 #[tokio::test(start_paused = true)]
 async fn closing_the_pool_ends_hedged_calls_too() {

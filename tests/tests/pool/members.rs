@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tonic::Code;
 
 use crate::lab::{
-    ECHO, EXPORT, Lab, busy, fails, opens_after, pass, plain, pool_of, says, spread, text,
+    ECHO, EXPORT, Lab, busy, code, fails, opens_after, pass, plain, pool_of, says, spread, text,
 };
 
 fn targets(names: &[&str]) -> Vec<TargetName> {
@@ -89,11 +89,34 @@ async fn a_new_member_does_not_inherit_a_quarantine() {
     lab.serve("c");
     lab.serve_with("a", [busy()]);
     assert_eq!(lab.calls(4).await, "!bbb", "a is avoided");
+    lab.pool().set_targets(targets(&["b"]));
     lab.pool().set_targets(targets(&["c", "b"]));
     assert_eq!(lab.pool().members(), ["c:1", "b:1"], "c has the place of a");
     lab.calls(2).await;
     pass(1).await;
     assert_eq!(spread(&lab.calls(20).await), [('b', 10), ('c', 10)]);
+}
+
+/// And nobody gets that of one whose calls are still under way.
+#[tokio::test(start_paused = true)]
+async fn a_number_is_free_when_the_last_call_of_its_member_is_over() {
+    let mut lab = Lab::new(&["a", "b"], plain());
+    lab.serve("c");
+    lab.serve_with("a", [Reply::hang()]);
+    let members = async |after: u64, names: &[&str]| {
+        pass(after).await;
+        lab.pool().set_targets(targets(names));
+        lab.pool().members()
+    };
+    let replaced = async {
+        _ = members(10, &["b"]).await;
+        assert_eq!(members(10, &["c", "b"]).await, ["b:1", "c:1"], "a has its number yet");
+        _ = members(10_000, &["b"]).await;
+        members(10, &["c", "b"]).await
+    };
+    let (hung, members) = tokio::join!(lab.call(), replaced);
+    assert_eq!(code(&hung), Code::DeadlineExceeded);
+    assert_eq!(members, ["c:1", "b:1"], "it was free for c");
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,8 +40,9 @@ pub(super) struct Directory<S> {
     told: bool,
     sources: Vec<Source>,
     slots: Vec<Option<Arc<Member<S>>>>,
-    /// Removed, but calls to them may still be under way.
-    draining: Vec<Weak<Member<S>>>,
+    /// Removed, but calls to them may still be under way, and each has its number until then: by
+    /// that a call tells its attempts apart.
+    draining: Vec<(Target, Weak<Member<S>>)>,
     serial: u64,
 }
 
@@ -164,16 +165,15 @@ impl<S> Directory<S> {
         }
         for slot in &mut self.slots {
             if let Some(member) = slot.take_if(|member| !names.contains(&member.name)) {
-                self.draining.push(Arc::downgrade(&member));
+                self.draining.push((member.target, Arc::downgrade(&member)));
             }
         }
-        self.draining.retain(|member| member.strong_count() > 0);
+        self.draining.retain(|(_, member)| member.strong_count() > 0);
         let known: HashSet<Arc<str>> =
             self.slots.iter().flatten().map(|member| Arc::clone(&member.name)).collect();
-        for wanted in wanted {
-            if !known.contains(&wanted.place.name) {
-                self.add(wanted);
-            }
+        wanted.retain(|wanted| !known.contains(&wanted.place.name));
+        for (number, wanted) in self.free(wanted.len()).into_iter().zip(wanted) {
+            self.add(number, wanted);
         }
         while self.slots.last().is_some_and(Option::is_none) {
             self.slots.pop();
@@ -185,10 +185,24 @@ impl<S> Directory<S> {
     pub(super) fn clear(&mut self) -> Vec<Arc<Member<S>>> {
         self.sources.clear();
         let members = self.slots.drain(..).flatten();
-        members.chain(self.draining.drain(..).filter_map(|member| member.upgrade())).collect()
+        members.chain(self.draining.drain(..).filter_map(|(_, member)| member.upgrade())).collect()
     }
 
-    fn add(&mut self, wanted: Wanted) {
+    /// So many numbers for new members, the lowest first.
+    ///
+    /// Should those whose calls do not end have all 65,535, one of theirs is given away: a member
+    /// is worth more than knowing apart the attempts of a call that was at both.
+    fn free(&self, count: usize) -> Vec<u16> {
+        let draining: HashSet<u16> =
+            self.draining.iter().map(|(target, _)| target.number()).collect();
+        let is_empty =
+            |number: &u16| !matches!(self.slots.get(usize::from(*number)), Some(Some(_)));
+        let empty = || (0..u16::MAX).filter(is_empty);
+        let free = empty().filter(|number| !draining.contains(number));
+        free.chain(empty().filter(|number| draining.contains(number))).take(count).collect()
+    }
+
+    fn add(&mut self, number: u16, wanted: Wanted) {
         let Wanted { place, nudge, weight } = wanted;
         let line = match (self.lines)(&place) {
             Ok(line) => line,
@@ -201,18 +215,16 @@ impl<S> Directory<S> {
             }
         };
         line.counted_by(self.counts.as_ref());
-        let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
-        let Ok(number) = u16::try_from(free) else { return };
-        let target = Target::new(number);
+        let (target, at) = (Target::new(number), usize::from(number));
         self.serial += 1;
         let kept = self.slots.iter().flatten().filter(|member| !member.breakers.is_empty());
         let methods = if kept.count() < self.keepers { self.methods } else { 0 };
         let member =
             Member::new(Parts { place, target, serial: self.serial, line, weight, methods, nudge });
-        if free == self.slots.len() {
-            self.slots.push(None);
+        if at >= self.slots.len() {
+            self.slots.resize(at + 1, None);
         }
-        self.slots[free] = Some(member);
+        self.slots[at] = Some(member);
     }
 
     pub(super) fn snapshot(&self) -> List<S> {

@@ -16,9 +16,9 @@ use crate::health::HealthFlag;
 /// One place attempts go to.
 pub(crate) struct Member<S> {
     pub(crate) name: Arc<str>,
-    /// Its place in the list, for as long as it lives.
+    /// Its place in the list, and nobody else's for as long as it lives.
     pub(crate) target: Target,
-    /// Tells it from an earlier member with the same number.
+    /// Tells it from an earlier member with the same number, or the same name.
     pub(crate) serial: u64,
     pub(crate) line: Arc<Line<S>>,
     /// In thousandths.
@@ -171,7 +171,8 @@ impl<S> fmt::Debug for Member<S> {
 
 /// Who was a member when somebody looked.
 pub(crate) struct List<S> {
-    /// By number; a number whose member was removed is free until another gets it.
+    /// By number; that of a member that was removed is nobody's until its last call is over, and
+    /// free then.
     pub(crate) slots: Box<[Option<Arc<Member<S>>>]>,
     /// Targets of which no address is known.
     pub(crate) unresolved: Box<[Unresolved]>,
