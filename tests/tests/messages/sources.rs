@@ -180,6 +180,14 @@ pub(crate) const TO_DO: &[(&str, &str)] = &[
         "whoever wrote that header is not a gRPC library: look at the method that is named",
     ),
     (
+        "a discovery ended before its first list; the pool has no members",
+        "calls fail at once: have it name the targets, or `set_targets`",
+    ),
+    (
+        "a discovery panicked; the members stay as they are",
+        "mend the stream; what it panicked with is on standard error, and it is not asked again",
+    ),
+    (
         "a health check panicked",
         "a channel maker or an interceptor of yours; the check counts as failed",
     ),

@@ -174,6 +174,38 @@ async fn a_discovery_that_says_nothing_is_waited_for_until_the_deadline() {
     assert_eq!((text(answer.unwrap().into_inner()).as_str(), took), ("a", 2_000));
 }
 
+/// What is over before it has said anything says nobody, and no call waits for more.
+#[tokio::test(start_paused = true)]
+async fn a_discovery_that_ends_or_panics_before_its_first_list_is_not_waited_for() {
+    let ends = |panics: bool| {
+        tokio_stream::StreamExt::then(tokio_stream::once(()), move |()| async move {
+            pass(1_000).await;
+            assert!(!panics, "as a discovery of somebody's may");
+        })
+    };
+    for panics in [false, true] {
+        let updates = tokio_stream::StreamExt::filter_map(ends(panics), |()| None);
+        let pool = pool_of(&Network::new(), &[]).discover(updates);
+        let service = plain().wait_for_ready(false).build_pool(pool).unwrap();
+        let mut client = RawClient::of(ECHO, service);
+        let (failed, took) = crate::lab::timed(client.unary("ping")).await;
+        assert_eq!(took, 1_000, "{failed:?}");
+        assert!(cause::<NoHealthyTargets>(&failed.unwrap_err()).unwrap().targets.is_empty());
+    }
+}
+
+/// The list that a discovery gave before it panicked stays, as at its end.
+#[tokio::test(start_paused = true)]
+async fn a_discovery_that_panics_leaves_the_members_as_they_are() {
+    let mut lab = Lab::tuned(&["a"], plain(), |pool| {
+        let lists = [Some(targets(&["a", "b"])), None];
+        pool.discover(tokio_stream::StreamExt::map(tokio_stream::iter(lists), Option::unwrap))
+    });
+    lab.serve("b");
+    pass(1).await;
+    assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
+}
+
 /// A discovery may be mistaken; what is kept of it is bounded.
 #[tokio::test(start_paused = true)]
 async fn a_list_without_end_is_cut_off() {

@@ -85,7 +85,9 @@ impl PoolBuilder {
     }
 
     /// Takes the targets from a discovery of your own: each item is the whole list, in place of
-    /// the one before. When it ends, the last list stays.
+    /// the one before. When it ends, the last list stays; when it panics, too, with an error in the
+    /// log. One that is over before its first list leaves the pool with the
+    /// [targets](Self::target) it was given, if any.
     pub fn discover(
         mut self,
         updates: impl Stream<Item = Vec<TargetName>> + Send + 'static,

@@ -119,6 +119,11 @@ impl<S> Directory<S> {
         }
     }
 
+    /// Nobody else will name targets. Whether somebody has.
+    pub(super) const fn settle(&mut self) -> bool {
+        core::mem::replace(&mut self.told, true)
+    }
+
     /// The members are these services and no others.
     pub(super) fn fix(&mut self, names: Vec<Arc<str>>) {
         self.told = true;

@@ -2,8 +2,11 @@
 //! there are.
 
 use core::future::poll_fn;
+use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
-use std::sync::Weak;
+use core::task::Poll;
+use std::panic::catch_unwind;
+use std::sync::{Arc, Weak};
 
 use futures_core::Stream;
 use tokio::sync::watch;
@@ -11,6 +14,7 @@ use tokio::sync::watch;
 use super::Pool;
 use super::task::Task;
 use crate::target::TargetName;
+use crate::warn::named;
 
 /// Lists of targets, each in place of the one before.
 pub(super) enum Discovery {
@@ -38,10 +42,42 @@ impl Discovery {
 
 /// To the end of the updates; the last list stays.
 async fn follow<S: Clone + Send + 'static>(pool: Weak<Pool<S>>, mut updates: Updates) {
-    while let Some(targets) = updates.next().await {
+    loop {
+        let update = updates.next().await;
         let Some(pool) = pool.upgrade() else { return };
-        pool.set_targets(targets);
+        match update {
+            Update::List(targets) => pool.set_targets(targets),
+            Update::End { panicked } => return pool.named_by_nobody_else(panicked),
+        }
     }
+}
+
+impl<S: Clone + Send + 'static> Pool<S> {
+    /// The discovery is over. Who waits for a list that it never gave waits in vain.
+    fn named_by_nobody_else(&self, panicked: bool) {
+        let (mut was_told, mut upstream) = (false, Arc::default());
+        self.update(|directory| {
+            was_told = directory.settle();
+            upstream = Arc::clone(&directory.upstream);
+        });
+        let upstream = named(&upstream);
+        if panicked {
+            tracing::error!(
+                target: "evenkeel", upstream,
+                "a discovery panicked; the members stay as they are",
+            );
+        } else if !was_told {
+            tracing::warn!(
+                target: "evenkeel", upstream,
+                "a discovery ended before its first list; the pool has no members",
+            );
+        }
+    }
+}
+
+enum Update {
+    List(Vec<TargetName>),
+    End { panicked: bool },
 }
 
 impl Updates {
@@ -51,13 +87,24 @@ impl Updates {
         Self::Watch(receiver)
     }
 
-    async fn next(&mut self) -> Option<Vec<TargetName>> {
-        match self {
-            Self::Stream(stream) => poll_fn(|cx| stream.as_mut().poll_next(cx)).await,
-            Self::Watch(receiver) => {
-                receiver.changed().await.ok()?;
-                Some(receiver.borrow_and_update().clone())
+    async fn next(&mut self) -> Update {
+        let list = match self {
+            Self::Stream(stream) => {
+                // Somebody else's code; the pool must know that no more comes of it.
+                let next = poll_fn(|cx| {
+                    match catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(cx))) {
+                        Ok(polled) => polled.map(Ok),
+                        Err(_) => Poll::Ready(Err(())),
+                    }
+                });
+                let Ok(list) = next.await else { return Update::End { panicked: true } };
+                list
             }
-        }
+            Self::Watch(receiver) => {
+                let changed = receiver.changed().await;
+                changed.ok().map(|()| receiver.borrow_and_update().clone())
+            }
+        };
+        list.map_or(Update::End { panicked: false }, Update::List)
     }
 }
