@@ -253,8 +253,10 @@ async fn g81_a_cold_start_is_nobody_and_after_the_first_pass_somebody() {
         let failed = lab.call().await.unwrap_err();
         assert_eq!(failed.code(), Code::Unavailable);
         assert_eq!(cause::<NoHealthyTargets>(&failed).unwrap().targets, ["a:1", "b:1"]);
+        let now = || lab.kit.wait_until_ready(Duration::ZERO);
+        assert!(!now().await);
         let (ready, took) = timed(lab.kit.wait_until_ready(Duration::from_secs(5))).await;
-        assert_eq!((ready, took), (true, 300));
+        assert_eq!((ready, took, now().await), (true, 300, true));
         assert_eq!(lab.calls(2).await.len(), 2);
     }
 }

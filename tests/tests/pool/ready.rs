@@ -161,12 +161,14 @@ async fn wait_until_ready_dials_and_answers_for_the_first() {
     assert!(!lab.pool().wait_until_ready(Duration::ZERO).await);
     let (ready, took) = timed(lab.pool().wait_until_ready(Duration::from_secs(5))).await;
     assert_eq!((ready, took), (true, 700));
+    assert!(lab.pool().wait_until_ready(Duration::ZERO).await, "it is ready now");
     assert_eq!(lab.calls(2).await, "bb", "a is still being dialled");
 
     let dark = Lab::new(&["a"], plain());
     dark.kill("a");
     let (ready, took) = timed(dark.pool().wait_until_ready(Duration::from_secs(2))).await;
     assert_eq!((ready, took), (false, 2_000));
+    assert!(!dark.pool().wait_until_ready(Duration::ZERO).await);
 }
 
 /// Where responses stream it is no other.

@@ -104,7 +104,9 @@ impl Kit {
     }
 
     /// Waits until a member that may be used is connected, and where their health is checked, all
-    /// of them have a verdict. `false` when `timeout` is over before, and when the kit is closed.
+    /// of them have a verdict. `false` when `timeout` is over before, and when the kit is closed. A
+    /// `timeout` of zero asks whether it is ready now, and dials nobody: a kit that had no calls yet,
+    /// or none for long, may have no connection.
     ///
     /// Without health checks connected means what it means to a [`Pool`]: TCP, and nothing of TLS,
     /// which begins with the first call. To be told `false` of a certificate that is not trusted or

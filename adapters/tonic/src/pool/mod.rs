@@ -195,7 +195,8 @@ impl<S: Clone + Send + 'static> Pool<S> {
     }
 
     /// Waits until a member that may be used is connected, and dials for it; `false` when
-    /// `timeout` is over before, and when the pool is closed.
+    /// `timeout` is over before, and when the pool is closed. A `timeout` of zero asks whether it is
+    /// ready now, and dials nobody.
     ///
     /// Connected is the transport, as in [`State::Ready`](crate::connect::State::Ready). The
     /// handshake of TLS is tonic's, which begins one for a call and for nothing else: after `true`

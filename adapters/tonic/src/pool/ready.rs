@@ -65,21 +65,28 @@ impl<S: Clone + Send + 'static> Pool<S> {
         }
     }
 
-    /// Waits until any member that may be used is connected.
+    /// Waits until any member that may be used is connected. Who is there is looked at before the
+    /// clock, so that no time at all is enough to be told of it.
     pub(super) async fn ready(&self, deadline: Deadline) -> bool {
         let mut changes = self.changes();
         loop {
             changes.borrow_and_update();
-            if self.is_closed() || deadline.is_over(TokioClock.now()) {
+            if self.is_closed() {
                 return false;
             }
             let list = self.list();
             self.balance.doubt(&list);
             let members = || list.members().filter(|member| self.balance.may_use(member));
+            if members().any(|member| member.line.is_connected()) {
+                return true;
+            }
             let waits: Vec<Wait> = members().filter_map(|m| wait(m, deadline)).collect();
             if members().count() > waits.len() {
                 // Nobody tells of its connection, so there is nothing to wait for.
                 return true;
+            }
+            if deadline.is_over(TokioClock.now()) {
+                return false;
             }
             let changed = async {
                 _ = until(deadline, changes.changed()).await;
