@@ -294,6 +294,26 @@ async fn members_that_come_and_go_are_checked_and_are_not() {
     assert_eq!(spread(&lab.calls(4).await), [('a', 2), ('b', 2)]);
 }
 
+/// Whether or not who closes it waits for the end.
+#[tokio::test(start_paused = true)]
+async fn checks_end_with_the_first_moment_of_a_close() {
+    let lab = Lab::new(&["a"], HealthMode::Check, |_, _| answer(SERVING));
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    let (_, peer) = &lab.peers[0];
+    peer.replace([Reply::hang()]);
+    let closing = async {
+        pass(1).await;
+        let asked = lab.asked("a", CHECK);
+        let close = lab.kit.close(Duration::from_secs(60));
+        assert!(tokio::time::timeout(Duration::from_secs(1), close).await.is_err());
+        pass(5_000).await;
+        (asked, lab.asked("a", CHECK), lab.kit.health().unwrap().is_running())
+    };
+    let (hung, (before, after, running)) = tokio::join!(lab.call(), closing);
+    assert_eq!((before, running), (after, false));
+    assert_eq!(hung.unwrap_err().code(), Code::DeadlineExceeded, "it was left to itself");
+}
+
 /// Whoever removes it from the checker by hand, in whichever order with who adds it.
 #[tokio::test(start_paused = true)]
 async fn a_member_is_checked_for_as_long_as_it_is_one() {

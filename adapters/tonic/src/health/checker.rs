@@ -76,6 +76,12 @@ impl HealthChecker {
         }
     }
 
+    /// The part of [`stop`](Self::stop) that waits for nobody: what is on its way is told to end.
+    pub(crate) fn halt(&self) {
+        self.registry().halt();
+        self.0.shared.tell_of_change();
+    }
+
     /// Whether it was started and not stopped since.
     pub fn is_running(&self) -> bool {
         self.registry().is_running()

@@ -53,14 +53,19 @@ impl Registry {
         true
     }
 
-    /// Ends every task and closes every channel; what is left of the tasks.
-    pub(super) fn stop(&mut self) -> Vec<JoinHandle<()>> {
+    /// Ends every task and closes every channel.
+    pub(super) fn halt(&mut self) {
         self.runtime = None;
-        let ended = self.places.values_mut().filter_map(|place| {
+        for place in self.places.values() {
             place.target.end_life();
-            place.task.take().inspect(JoinHandle::abort)
-        });
-        ended.collect()
+            place.task.iter().for_each(JoinHandle::abort);
+        }
+    }
+
+    /// The same; what is left of the tasks.
+    pub(super) fn stop(&mut self) -> Vec<JoinHandle<()>> {
+        self.halt();
+        self.places.values_mut().filter_map(|place| place.task.take()).collect()
     }
 
     /// Monitors `name`, if it is not monitored already.

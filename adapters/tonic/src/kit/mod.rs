@@ -133,10 +133,13 @@ impl Kit {
         self.pool.wait_until_ready(left).await
     }
 
-    /// Lets no call begin, waits for those under way, for `grace` at most, and ends the rest; then
-    /// stops the health checks. Answers whether all calls ended by themselves. See
-    /// [`Pool::close`].
+    /// Lets no call begin and stops the health checks, waits for the calls under way, for `grace`
+    /// at most, and ends the rest. Answers whether all calls ended by themselves. Dropped once it
+    /// was polled, it leaves the kit closed, and its calls to themselves; see [`Pool::close`].
     pub async fn close(&self, grace: Duration) -> bool {
+        if let Some(checks) = &self.checks {
+            checks.checker.halt();
+        }
         let drained = self.pool.close(grace).await;
         if let Some(checks) = &self.checks {
             checks.checker.stop().await;
