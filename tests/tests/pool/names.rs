@@ -10,6 +10,7 @@ use evenkeel_tokio::TokioClock;
 use evenkeel_tokio::core::{Clock, Instant};
 use evenkeel_tonic::health::HealthMode;
 use evenkeel_tonic::pool::{Resolve, Resolving};
+use evenkeel_tonic::target::TargetName;
 use evenkeel_tonic::{Kit, NoHealthyTargets, Pool, Resilient, cause};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
@@ -45,7 +46,7 @@ impl Names {
 
 impl Resolve for Names {
     fn resolve(&self, host: &str, port: u16) -> Resolving {
-        assert_eq!((host, port), ("orders.internal", 443));
+        assert!(["orders.internal", "new.internal"].contains(&host) && port == 443, "{host}");
         let mut names = self.0.lock().unwrap();
         names.1.push(TokioClock.now());
         let answer = names.0.clone();
@@ -68,7 +69,7 @@ struct Lab {
     net: Network,
     names: Names,
     service: Resilient<Channel>,
-    _peers: Vec<Peer>,
+    peers: Vec<Peer>,
 }
 
 impl Lab {
@@ -80,7 +81,7 @@ impl Lab {
         let names = Names::new(answer);
         let pool = Pool::builder().insecure().connector(net.dialer()).resolver(names.clone());
         let pool = pool.target("dns:///orders.internal:443").unwrap();
-        Self { service: builder.build_pool(pool).unwrap(), net, names, _peers: peers }
+        Self { service: builder.build_pool(pool).unwrap(), net, names, peers }
     }
 
     async fn call(&self) -> Result<String, Status> {
@@ -105,6 +106,61 @@ impl Lab {
         drop(self.net.listen(&name));
         self.net.cut(&name);
     }
+}
+
+/// By which name the servers were asked for.
+fn authorities(peers: &[Peer]) -> Vec<String> {
+    let seen = peers.iter().flat_map(Peer::requests);
+    let mut asked: Vec<String> = seen.filter_map(|seen| seen.authority).collect();
+    asked.dedup();
+    asked
+}
+
+/// It is asked for by the name that is left, and that is looked up when it is away.
+#[tokio::test(start_paused = true)]
+async fn an_address_of_two_names_is_the_others_when_one_is_gone() {
+    let lab = Lab::new(Answer::Addresses(vec![1]), plain());
+    let (old, new) = ("orders.internal:443", "new.internal:443");
+    let targets = |names: &[&str]| -> Vec<TargetName> {
+        names.iter().map(|name| format!("dns:///{name}").parse().unwrap()).collect()
+    };
+    let pool = lab.service.pool().unwrap();
+    for names in [[old, new], [new, old]] {
+        pool.set_targets(targets(&names));
+        pass(1).await;
+        assert_eq!((lab.calls(2).await.as_str(), pool.members().len()), ("11", 1));
+    }
+    assert_eq!(authorities(&lab.peers), [old], "as long as that name has it");
+    pool.set_targets(targets(&[new]));
+    assert_eq!(lab.calls(2).await, "11");
+    assert_eq!(authorities(&lab.peers), [old, new]);
+    lab.names.becomes(Answer::Addresses(vec![2]));
+    lab.kill(1);
+    _ = lab.call().await;
+    pass(30_000).await;
+    assert_eq!(lab.calls(2).await, "22");
+}
+
+/// Its health is asked by the name that is left, too.
+#[tokio::test(start_paused = true)]
+async fn an_address_of_two_names_is_checked_anew_by_the_other() {
+    let net = Network::new();
+    let peer = Peer::answering(|seen: &Seen| match &*seen.path {
+        ECHO => says("1"),
+        _ => Reply::ok([8, 1].as_slice()),
+    });
+    let peers = [peer.listen(&net, "10.0.0.1")];
+    let pool = Pool::builder().insecure().connector(net.dialer());
+    let pool = pool.resolver(Names::new(Answer::Addresses(vec![1])));
+    let pool = pool.targets(["dns:///orders.internal:443", "dns:///new.internal:443"]).unwrap();
+    let kit = Kit::builder("lab").pool(pool).calls(plain()).health(|checker| checker);
+    let kit = kit.build().unwrap();
+    assert!(kit.wait_until_ready(Duration::from_secs(1)).await);
+    kit.pool().set_targets(["dns:///new.internal:443".parse().unwrap()]);
+    assert!(kit.wait_until_ready(Duration::from_secs(1)).await);
+    assert!(RawClient::of(ECHO, kit.channel()).unary("ping").await.is_ok());
+    assert_eq!(authorities(&peers), ["orders.internal:443", "new.internal:443"]);
+    assert_eq!(peers[0].count(), 3, "two checks and a call");
 }
 
 #[tokio::test(start_paused = true)]

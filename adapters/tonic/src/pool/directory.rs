@@ -14,6 +14,7 @@ use super::member::{List, Member, Parts, Unresolved};
 use super::place::Place;
 use super::resolve::{Resolve, SystemResolver};
 use super::task::Task;
+use super::wanted::{Roster, Wanted};
 use super::{Pool, Weights};
 use crate::BuildError;
 use crate::observe::Subchannel;
@@ -44,13 +45,6 @@ pub(super) struct Directory<S> {
     /// that a call tells its attempts apart.
     draining: Vec<(Target, Weak<Member<S>>)>,
     serial: u64,
-}
-
-/// What a member is to be.
-struct Wanted {
-    place: Place,
-    nudge: Option<Arc<Notify>>,
-    weight: u32,
 }
 
 /// A target that was asked for, and its members.
@@ -157,26 +151,22 @@ impl<S> Directory<S> {
 
     /// Brings the members up to date.
     pub(super) fn list(&mut self) -> List<S> {
-        let mut wanted: Vec<Wanted> = Vec::new();
-        let mut names = HashSet::new();
-        for source in &self.sources {
+        let all = self.sources.iter().flat_map(|source| {
             let nudge = source.lookup.as_ref().map(|lookup| Arc::clone(&lookup.nudge));
             let weight = self.weights.of(&source.name);
-            for place in &source.places {
-                if wanted.len() < MOST_MEMBERS && names.insert(Arc::clone(&place.name)) {
-                    wanted.push(Wanted { place: place.clone(), nudge: nudge.clone(), weight });
-                }
-            }
-        }
+            source.places.iter().map(move |place| {
+                let (place, nudge) = (place.clone(), nudge.clone());
+                Wanted { place, nudge, weight }
+            })
+        });
+        let roster = Roster::of(all, &self.slots, MOST_MEMBERS);
         for slot in &mut self.slots {
-            if let Some(member) = slot.take_if(|member| !names.contains(&member.name)) {
+            if let Some(member) = slot.take_if(|member| !roster.keeps(member)) {
                 self.draining.push((member.target, Arc::downgrade(&member)));
             }
         }
         self.draining.retain(|(_, member)| member.strong_count() > 0);
-        let known: HashSet<Arc<str>> =
-            self.slots.iter().flatten().map(|member| Arc::clone(&member.name)).collect();
-        wanted.retain(|wanted| !known.contains(&wanted.place.name));
+        let wanted = roster.missing(&self.slots);
         for (number, wanted) in self.free(wanted.len()).into_iter().zip(wanted) {
             self.add(number, wanted);
         }

@@ -65,6 +65,7 @@ mod task;
 mod tls;
 mod transport;
 mod usage;
+mod wanted;
 mod weights;
 
 pub use builder::PoolBuilder;
@@ -186,7 +187,9 @@ impl<S> Pool<S> {
 
 impl<S: Clone + Send + 'static> Pool<S> {
     /// Asks for these targets from now on. Members that are in both lists keep their connections
-    /// and all that is known of them; those that are not finish the calls they have.
+    /// and all that is known of them; those that are not finish the calls they have. An address of
+    /// several names is one member, asked for by the first of them; when that no longer has it, a
+    /// new one takes its place, with a connection and a health check of its own.
     ///
     /// A pool with a [discovery](PoolBuilder::discover) is told again by it. One
     /// [of given services](Self::of) has no others: the names of these alone are of effect.
