@@ -48,8 +48,8 @@ impl HealthChecker {
     /// Begins to ask every target, each at once and from then on at its own pace. Started twice, it
     /// says so in the log and goes on.
     ///
-    /// After a [`stop`](Self::stop) it may be started again; the old verdicts stand until there are
-    /// new ones.
+    /// After a [`stop`](Self::stop), and in another runtime when the first one is gone, it may be
+    /// started again; the old verdicts stand until there are new ones.
     ///
     /// # Panics
     ///
@@ -82,7 +82,12 @@ impl HealthChecker {
         self.0.shared.tell_of_change();
     }
 
-    /// Whether it was started and not stopped since.
+    /// Whether it was started in a runtime that is gone, and not stopped since.
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.registry().is_orphaned()
+    }
+
+    /// Whether it was started and not stopped since, and its runtime is not gone.
     pub fn is_running(&self) -> bool {
         self.registry().is_running()
     }

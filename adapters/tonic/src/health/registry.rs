@@ -10,12 +10,13 @@ use super::builder::HealthMode;
 use super::flag::HealthFlag;
 use super::run::{Keep, Shared};
 use super::target::Target;
+use crate::pool::Task;
 
 /// The targets of a checker.
 #[derive(Default)]
 pub(super) struct Registry {
-    /// The runtime it was started in, while it runs.
-    runtime: Option<Handle>,
+    /// The runtime it was started in, until it is stopped, and who ends with that.
+    runtime: Option<(Handle, Task)>,
     places: HashMap<Arc<str>, Place>,
     /// Those that were asked out of turn and that nobody monitors, oldest first.
     strays: VecDeque<Arc<str>>,
@@ -28,8 +29,13 @@ struct Place {
 }
 
 impl Registry {
-    pub(super) const fn is_running(&self) -> bool {
-        self.runtime.is_some()
+    pub(super) fn is_running(&self) -> bool {
+        self.runtime.as_ref().is_some_and(|(_, sentinel)| !sentinel.is_finished())
+    }
+
+    /// Whether its runtime is gone, and its tasks with it.
+    pub(super) fn is_orphaned(&self) -> bool {
+        self.runtime.is_some() && !self.is_running()
     }
 
     /// Whether everybody who is monitored has a verdict; `None` is not yet, `false` never.
@@ -46,10 +52,14 @@ impl Registry {
         if self.is_running() {
             return false;
         }
+        if self.is_orphaned() {
+            // Of channels, too, which were that runtime's.
+            self.halt();
+        }
         for place in self.places.values_mut().filter(|place| place.monitored) {
             place.task = Some(spawn(shared, &runtime, &place.target));
         }
-        self.runtime = Some(runtime);
+        self.runtime = Some((runtime.clone(), Task::sentinel(&runtime)));
         true
     }
 
@@ -74,7 +84,7 @@ impl Registry {
         if !place.monitored {
             place.monitored = true;
             self.strays.retain(|stray| *stray != place.target.name);
-            place.task = self.runtime.as_ref().map(|rt| spawn(shared, rt, &place.target));
+            place.task = self.runtime.as_ref().map(|(rt, _)| spawn(shared, rt, &place.target));
         }
         place.target.flag.clone()
     }

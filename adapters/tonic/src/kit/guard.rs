@@ -25,8 +25,12 @@ impl Guard {
 
 impl Attachment for Guard {
     fn start(&mut self) {
-        if self.task.is_none() {
-            self.checks.checker.start();
+        let checker = &self.checks.checker;
+        // One that was stopped by hand stays so, in the next runtime too.
+        if self.task.is_none() || checker.is_orphaned() {
+            checker.start();
+        }
+        if self.task.as_ref().is_none_or(Task::is_finished) {
             self.task = Task::spawn(keep(Weak::clone(&self.pool), self.checks.clone()));
         }
     }

@@ -20,6 +20,7 @@ use super::options::ChannelOptions;
 use super::origin::{Describe, Origin};
 use super::resolve::{Resolve, SystemResolver};
 use super::tls::Tls;
+use super::waking::Waking;
 use super::weights::Weights;
 use super::{List, Pool};
 use crate::BuildError;
@@ -246,13 +247,12 @@ impl<S> PoolBuilder<S> {
             balance: Balance::new(strategy, outliers, checked, Arc::clone(&settings.target)),
             list: RwLock::new(Arc::new(list)),
             directory: Mutex::new(directory),
-            discovery: Mutex::new(discovery.map(Discovery::Waiting)),
-            asleep: AtomicBool::new(true),
+            discovery: Mutex::new(discovery.map(Discovery::of)),
+            waking: Waking::new(),
             closed: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             drained: Notify::new(),
             herald: Herald::new(),
-            attached: Mutex::new(None),
             changes: watch::Sender::new(()),
         });
         pool.update(|_| {});

@@ -50,6 +50,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
     pub async fn close(&self, grace: Duration) -> bool {
         self.closed.store(true, Ordering::SeqCst);
         *self.discovery.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.waking.end();
         self.changes.send_replace(());
         let deadline = Deadline::after(TokioClock.now(), grace);
         let drained = until(deadline, self.drained()).await.is_some();

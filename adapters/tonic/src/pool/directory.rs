@@ -146,7 +146,7 @@ impl<S> Directory<S> {
 
     /// Whether a name waits for somebody to look it up.
     pub(super) fn has_idle_lookups(&self) -> bool {
-        self.sources.iter().filter_map(|source| source.lookup.as_ref()).any(|l| l.task.is_none())
+        self.sources.iter().filter_map(|source| source.lookup.as_ref()).any(Lookup::is_idle)
     }
 
     /// Brings the members up to date.
@@ -240,7 +240,7 @@ impl<S: Clone + Send + 'static> Directory<S> {
             let (Some(target), Some(lookup)) = (&source.target, &mut source.lookup) else {
                 continue;
             };
-            if lookup.task.is_some() {
+            if !lookup.is_idle() {
                 continue;
             }
             let name = Name {
@@ -254,6 +254,13 @@ impl<S: Clone + Send + 'static> Directory<S> {
             };
             lookup.task = Task::spawn(lookup::keep(Weak::clone(pool), name));
         }
+    }
+}
+
+impl Lookup {
+    /// Whether nobody looks the name up, or whoever did has ended with the runtime.
+    fn is_idle(&self) -> bool {
+        self.task.as_ref().is_none_or(Task::is_finished)
     }
 }
 

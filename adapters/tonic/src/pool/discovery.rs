@@ -9,7 +9,7 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
 use futures_core::Stream;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use super::Pool;
 use super::task::Task;
@@ -17,9 +17,11 @@ use crate::target::TargetName;
 use crate::warn::named;
 
 /// Lists of targets, each in place of the one before.
-pub(super) enum Discovery {
-    Started { _task: Task },
-    Waiting(Updates),
+pub(super) struct Discovery {
+    /// `None` when they are over. Kept here, because the task that follows them may end with its
+    /// runtime, and another one goes on.
+    updates: Arc<Mutex<Option<Updates>>>,
+    task: Option<Task>,
 }
 
 pub(super) enum Updates {
@@ -28,26 +30,33 @@ pub(super) enum Updates {
 }
 
 impl Discovery {
-    /// Follows the updates; needs a runtime.
-    pub(super) fn start<S: Clone + Send + 'static>(self, pool: &Weak<Pool<S>>) -> Option<Self> {
-        match self {
-            Self::Waiting(updates) => {
-                let task = Task::spawn(follow(Weak::clone(pool), updates))?;
-                Some(Self::Started { _task: task })
-            }
-            started @ Self::Started { .. } => Some(started),
+    pub(super) fn of(updates: Updates) -> Self {
+        Self { updates: Arc::new(Mutex::new(Some(updates))), task: None }
+    }
+
+    /// Follows the updates, unless somebody does; needs a runtime.
+    pub(super) fn start<S: Clone + Send + 'static>(&mut self, pool: &Weak<Pool<S>>) {
+        if self.task.as_ref().is_none_or(Task::is_finished) {
+            self.task = Task::spawn(follow(Weak::clone(pool), Arc::clone(&self.updates)));
         }
     }
 }
 
 /// To the end of the updates; the last list stays.
-async fn follow<S: Clone + Send + 'static>(pool: Weak<Pool<S>>, mut updates: Updates) {
-    loop {
+async fn follow<S: Clone + Send + 'static>(
+    pool: Weak<Pool<S>>,
+    updates: Arc<Mutex<Option<Updates>>>,
+) {
+    let mut all = updates.lock().await;
+    while let Some(updates) = &mut *all {
         let update = updates.next().await;
         let Some(pool) = pool.upgrade() else { return };
         match update {
             Update::List(targets) => pool.set_targets(targets),
-            Update::End { panicked } => return pool.named_by_nobody_else(panicked),
+            Update::End { panicked } => {
+                *all = None;
+                pool.named_by_nobody_else(panicked);
+            }
         }
     }
 }

@@ -38,8 +38,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use evenkeel_tokio::TokioClock;
 use evenkeel_tokio::core::{Clock, Deadline};
-use portable_atomic::{AtomicBool, AtomicUsize, Ordering};
-use tokio::runtime::Handle;
+use portable_atomic::{AtomicBool, AtomicUsize};
 use tokio::sync::{Notify, watch};
 use tonic::transport::Channel;
 
@@ -65,6 +64,7 @@ mod task;
 mod tls;
 mod transport;
 mod usage;
+mod waking;
 mod wanted;
 mod weights;
 
@@ -78,21 +78,15 @@ pub(crate) use member::{List, Member};
 pub(crate) use ready::Connected;
 pub(crate) use task::{First, Task, first};
 pub(crate) use usage::Usage;
+pub(crate) use waking::Attachment;
 
 use balance::Balance;
 use directory::Directory;
 use discovery::Discovery;
 use herald::Herald;
 use member::Verdict;
+use waking::Waking;
 use weights::Weights;
-
-/// Something that begins where there is a runtime, and ends with the pool.
-pub(crate) trait Attachment: Send {
-    /// Begins, unless it has; in a runtime.
-    fn start(&mut self);
-}
-
-type Attached = Box<dyn Attachment>;
 
 /// The members of one client, and what all its clones share of them.
 ///
@@ -105,15 +99,12 @@ pub struct Pool<S = Channel> {
     list: RwLock<Arc<List<S>>>,
     directory: Mutex<Directory<S>>,
     discovery: Mutex<Option<Discovery>>,
-    /// Something waits for the first call, because there was no runtime before.
-    asleep: AtomicBool,
+    waking: Waking,
     closed: AtomicBool,
     in_flight: AtomicUsize,
     drained: Notify,
     /// Watches for calls that wait for a connection.
     herald: Herald,
-    /// What lives as long as the pool.
-    attached: Mutex<Option<Attached>>,
     /// Told when a call that found nobody may find somebody.
     changes: watch::Sender<()>,
 }
@@ -167,10 +158,6 @@ impl<S> Pool<S> {
         self.changes.send_replace(());
     }
 
-    fn attached(&self) -> MutexGuard<'_, Option<Attached>> {
-        self.attached.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn lock(&self) -> MutexGuard<'_, Directory<S>> {
         self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,29 +196,6 @@ impl<S: Clone + Send + 'static> Pool<S> {
         self.ready(Deadline::after(TokioClock.now(), timeout)).await
     }
 
-    /// Starts what needs a runtime, at the first call where there was none before.
-    pub(crate) fn start(&self) {
-        if self.asleep.load(Ordering::Relaxed)
-            && Handle::try_current().is_ok()
-            && self.asleep.swap(false, Ordering::AcqRel)
-        {
-            self.update(|_| {});
-            let mut discovery = self.discovery.lock().unwrap_or_else(PoisonError::into_inner);
-            *discovery = discovery.take().and_then(|found| found.start(&self.me));
-            drop(discovery);
-            if let Some(attached) = &mut *self.attached() {
-                attached.start();
-            }
-        }
-    }
-
-    /// Has `attachment` begin as soon as there is a runtime, and end with the pool.
-    pub(crate) fn attach(&self, attachment: Attached) {
-        *self.attached() = Some(attachment);
-        self.asleep.store(true, Ordering::Release);
-        self.start();
-    }
-
     fn resolved(&self, target: &TargetName, addresses: &[SocketAddr]) {
         self.update(|directory| directory.answer(target, Ok(addresses)));
     }
@@ -253,7 +217,7 @@ impl<S: Clone + Send + 'static> Pool<S> {
         self.publish(list);
         drop(directory);
         if sleeping {
-            self.asleep.store(true, Ordering::Release);
+            self.waking.fall_asleep();
         }
     }
 }

@@ -18,6 +18,11 @@ impl Task {
         Some(Self(runtime.spawn(future).abort_handle()))
     }
 
+    /// One that ends with `runtime`, and tells by that that it is gone.
+    pub(crate) fn sentinel(runtime: &Handle) -> Self {
+        Self(runtime.spawn(core::future::pending::<()>()).abort_handle())
+    }
+
     /// Whether it has ended, by itself or with its runtime.
     pub(crate) fn is_finished(&self) -> bool {
         self.0.is_finished()
