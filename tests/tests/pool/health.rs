@@ -332,6 +332,21 @@ async fn a_member_is_checked_for_as_long_as_it_is_one() {
     );
 }
 
+/// Whoever takes a member out by hand may know what no check finds out; a "yes" is no check.
+#[tokio::test(start_paused = true)]
+async fn a_no_by_hand_counts_beside_the_checks_and_a_yes_takes_it_back() {
+    let lab = Lab::new(&["a", "b"], HealthMode::Check, |name, _| match name {
+        "b" => answer(NOT_SERVING),
+        _ => answer(SERVING),
+    });
+    assert!(lab.kit.wait_until_ready(Duration::from_secs(5)).await);
+    lab.kit.pool().set_healthy("a:1", false);
+    pass(5_000).await;
+    assert_eq!(lab.calls(2).await, "!!");
+    ["a:1", "b:1"].iter().for_each(|name| lab.kit.pool().set_healthy(name, true));
+    assert_eq!(lab.calls(2).await, "aa");
+}
+
 /// Members come and go beside it.
 #[tokio::test(start_paused = true)]
 async fn a_target_that_was_added_by_hand_stays() {

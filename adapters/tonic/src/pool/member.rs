@@ -31,7 +31,7 @@ pub(crate) struct Member<S> {
     pub(crate) nudge: Option<Arc<Notify>>,
     /// What a checker of ours says of it.
     flag: RwLock<Option<HealthFlag>>,
-    /// What somebody else says.
+    /// What somebody else says; a "no" of either stands.
     verdict: AtomicU8,
     /// Whether it still owns its line.
     owns: AtomicBool,
@@ -90,14 +90,14 @@ impl<S> Member<S> {
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
-        if let Some(verdict) = self.flag(HealthFlag::is_healthy) {
-            return verdict.map_or(Verdict::Unknown, Verdict::of);
-        }
-        match self.verdict.load(Ordering::Acquire) {
+        let told = match self.verdict.load(Ordering::Acquire) {
             0 => Verdict::Unknown,
             1 => Verdict::Healthy,
-            _ => Verdict::Unhealthy,
-        }
+            // By somebody who knows what no check finds out.
+            _ => return Verdict::Unhealthy,
+        };
+        let checked = self.flag(HealthFlag::is_healthy);
+        checked.map_or(told, |healthy| healthy.map_or(Verdict::Unknown, Verdict::of))
     }
 
     /// What was last heard against it, by a health check or by who dialled it; or who has heard

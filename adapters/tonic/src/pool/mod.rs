@@ -129,8 +129,11 @@ impl<S> Pool<S> {
         self.list().members().map(|member| member.name.to_string()).collect()
     }
 
-    /// What a health check says of the member with this name. Of no effect where the pool was not
-    /// told that there are [health checks](PoolBuilder::health_checked).
+    /// What a health check of your own says of the member with this name, for as long as it is one.
+    ///
+    /// In a [`Kit`](crate::Kit) that checks its members too, a "no" keeps calls away until a "yes"
+    /// takes it back; a "yes" does nothing else there. Of no effect where the pool was not told that
+    /// there are health checks, by a kit or by [`PoolBuilder::health_checked`].
     pub fn set_healthy(&self, member: &str, healthy: bool) {
         let list = self.list();
         let Some(member) = list.members().find(|known| *known.name == *member) else { return };
