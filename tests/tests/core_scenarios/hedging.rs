@@ -253,6 +253,22 @@ fn what_was_cut_short_is_remembered_of_every_attempt() {
     }
 }
 
+/// And one that had it is blamed, though another beside it had not.
+#[test]
+fn what_had_its_time_is_blamed_beside_what_had_not() {
+    let retry = retries(2, 100).with_codes(also(&[Code::DeadlineExceeded]));
+    let policy = hedged(60).with_retry(retry).with_attempt_timeout(millis(100)).unwrap();
+    let mut pool = Pool::of(2, policy, opens_after(5));
+    let mut now = Instant::from_micros(11);
+    let end = now + ms(130);
+    let mut call = Call::<3>::with_room(Deadline::at(end), 1);
+    let first = flying(&mut call, &mut now, &mut pool, 2).remove(0);
+    assert_eq!(call.poll(first.deadline().instant(), &mut pool), Action::WaitUntil(end));
+    assert!(matches!(call.poll(end, &mut pool), Action::Finish(_)));
+    let weights: Vec<Weight> = pool.members.iter().map(|member| member.booked[0].weight).collect();
+    assert_eq!(weights, [Weight::Counts, Weight::CutShort]);
+}
+
 /// A pool may stop hedging while a call is under way: a failure then brings no hedge forward.
 #[test]
 fn hedging_that_was_turned_off_meanwhile_stays_off() {
