@@ -72,7 +72,7 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
             return Some(self.closed());
         }
         // Who is a member may not be known yet, and that is waited for by every call.
-        let nobody = upstream.found_nobody() && !self.waits && pool.list().settled;
+        let nobody = upstream.nobody_is_there() && !self.waits;
         nobody.then(|| self.stopped_between(StopReason::NoTarget))
     }
 

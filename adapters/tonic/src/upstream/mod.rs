@@ -150,6 +150,11 @@ impl<S> MethodUpstream<S> {
         matches!(&self.way, Way::Pool(pooled) if pooled.found_nobody())
     }
 
+    /// Whether it found nobody although it saw all.
+    pub(crate) const fn nobody_is_there(&self) -> bool {
+        matches!(&self.way, Way::Pool(pooled) if pooled.nobody_is_there())
+    }
+
     /// Whether a member has an attempt under way.
     pub(crate) const fn is_trying(&self) -> bool {
         matches!(&self.way, Way::Pool(pooled) if pooled.is_trying())

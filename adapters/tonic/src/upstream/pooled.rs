@@ -21,6 +21,8 @@ pub(super) struct Pooled<S> {
     /// Whose breaker refused last.
     refused_by: Option<Arc<str>>,
     found_nobody: bool,
+    /// Whether all were there among whom it looked.
+    saw_all: bool,
 }
 
 /// A member with an attempt at it.
@@ -36,7 +38,14 @@ struct Taken<S> {
 
 impl<S> Pooled<S> {
     pub(super) const fn new(pool: Arc<Pool<S>>) -> Self {
-        Self { pool, taken: None, more: Vec::new(), refused_by: None, found_nobody: false }
+        Self {
+            pool,
+            taken: None,
+            more: Vec::new(),
+            refused_by: None,
+            found_nobody: false,
+            saw_all: false,
+        }
     }
 
     pub(super) const fn pool(&self) -> &Arc<Pool<S>> {
@@ -49,6 +58,12 @@ impl<S> Pooled<S> {
 
     pub(super) const fn found_nobody(&self) -> bool {
         self.found_nobody
+    }
+
+    /// Whether there was nobody to be found. Who looked before the members were known has not seen
+    /// those who have come since.
+    pub(super) const fn nobody_is_there(&self) -> bool {
+        self.found_nobody && self.saw_all
     }
 
     pub(super) const fn is_trying(&self) -> bool {
@@ -77,6 +92,7 @@ impl<S> Pooled<S> {
         self.found_nobody = true;
         let usage = Usage::begin(&self.pool).ok_or(Refusal::NoTarget)?;
         let list = self.pool.list();
+        self.saw_all = list.settled;
         let (mut breaker, mut overflowed, mut soonest) = (None, false, Instant::MAX);
         let picked = self.pool.balance.pick(now, &list, tried, |member| {
             let Some((policy, _)) = &settings.breaker else { return Ok(Permit::UNTRACKED) };
