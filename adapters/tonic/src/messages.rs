@@ -36,19 +36,25 @@ impl Messages {
     }
 }
 
-/// How many bytes of `data` are whole messages: each a flag, a length of four bytes, and that many
-/// more.
+/// Whether `data` is one message, no more and no less.
+pub(crate) fn is_one(data: &[u8]) -> bool {
+    behind_first(data).is_some_and(<[u8]>::is_empty)
+}
+
+/// How many bytes of `data` are whole messages.
 fn whole(data: &[u8]) -> usize {
     let mut rest = data;
-    while rest.len() >= PREFIX {
-        let mut length = &rest[1..PREFIX];
-        let Ok(length) = usize::try_from(length.get_u32()) else { break };
-        match rest[PREFIX..].get(length..) {
-            Some(after) => rest = after,
-            None => break,
-        }
+    while let Some(after) = behind_first(rest) {
+        rest = after;
     }
     data.len() - rest.len()
+}
+
+/// What follows the first message, if that is whole: a flag, a length of four bytes, and that many
+/// more.
+fn behind_first(data: &[u8]) -> Option<&[u8]> {
+    let (prefix, rest) = data.split_at_checked(PREFIX)?;
+    rest.get(usize::try_from((&prefix[1..]).get_u32()).ok()?..)
 }
 
 /// What stands in front of each message: a flag and its length.

@@ -11,7 +11,7 @@ use http_body::{Body as _, Frame};
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::messages::PREFIX;
+use crate::messages::{PREFIX, is_one};
 
 /// Reads one message.
 pub(crate) struct Reading {
@@ -41,7 +41,11 @@ impl Reading {
                     return Poll::Ready(self.other(body, None));
                 }
                 (Poll::Pending, Patience::Unknown) => return Poll::Ready(self.other(body, None)),
-                (Poll::Ready(None), _) => return Poll::Ready(Read::Message(self.first.take())),
+                // tonic puts all messages that are ready into one frame.
+                (Poll::Ready(None), _) if self.first.as_deref().is_none_or(is_one) => {
+                    return Poll::Ready(Read::Message(self.first.take()));
+                }
+                (Poll::Ready(None), _) => return Poll::Ready(self.other(body, None)),
                 (Poll::Ready(Some(frame)), _) => frame,
             };
             match frame.map(Frame::into_data) {
