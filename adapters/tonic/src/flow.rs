@@ -142,6 +142,12 @@ impl<S, const IN_FLIGHT: usize> Flow<S, IN_FLIGHT> {
                 self.lost = None;
                 self.failed(now, attempt, outcome)
             }
+            // The client has ended it with its connection, which no server is to blame for.
+            Ended::Lost(error) if !left.is_zero() && self.driven.upstream().is_cut(&attempt) => {
+                self.lost = Some(Status::from(error));
+                self.driven.cancel();
+                Concluded::Over(Err(self.closed()))
+            }
             Ended::Lost(error) if !status::is_our_timer(error.code(), left) => {
                 self.driven.upstream().lost(&attempt, &error);
                 let outcome = error.outcome();

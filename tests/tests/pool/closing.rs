@@ -7,7 +7,9 @@ use evenkeel_tests::{RawClient, Reply, drop_at_every_poll};
 use evenkeel_tonic::{Closed, cause};
 use tonic::{Code, Status};
 
-use crate::lab::{ECHO, EXPORT, Lab, busy, opens_after, pass, plain, retrying, says, timed};
+use crate::lab::{
+    CHARGE, ECHO, EXPORT, Lab, busy, opens_after, pass, plain, retrying, says, timed,
+};
 
 fn closed(status: &Status) -> &Closed {
     assert_eq!(status.code(), Code::Unavailable);
@@ -78,6 +80,35 @@ async fn p18_after_the_grace_calls_are_ended() {
     assert_eq!((took, read), (6_000, 6_000));
     assert!(rest.is_err());
     assert_eq!(lab.pool().in_flight(), 0);
+}
+
+/// Whatever its method is, and though it may have been executed: it was this side that ended it.
+#[tokio::test(start_paused = true)]
+async fn p18_calls_that_are_ended_with_the_grace_are_no_verdict() {
+    let builder = retrying(3).breaker(opens_after(1)).timeout(Duration::from_secs(600)).unwrap();
+    let mut lab = Lab::new(&["a"], builder.retry_streaming());
+    let streams = |seen: &evenkeel_tests::Seen| match seen.path.as_str() {
+        EXPORT => Reply::headers().message("1"),
+        _ => Reply::hang(),
+    };
+    lab.serve_by("a", streams);
+    let mut client = RawClient::of(EXPORT, lab.service.clone());
+    let mut stream = client.server_streaming("all").await.unwrap().into_inner();
+    stream.message().await.unwrap().unwrap();
+    let close = async {
+        pass(1_000).await;
+        lab.pool().close(Duration::from_secs(5)).await
+    };
+    let calls = (timed(lab.call_of(CHARGE)), timed(lab.call()), timed(stream.message()));
+    let ((charge, _), (echo, took), (rest, _), _) = tokio::join!(calls.0, calls.1, calls.2, close);
+    for failed in [charge.unwrap_err(), echo.unwrap_err(), rest.unwrap_err()] {
+        assert_eq!(closed(&failed).attempts, 1);
+        assert!(cause::<evenkeel_tonic::TransportError>(&failed).is_some());
+    }
+    assert_eq!(took, 6_000);
+    for (method, shown) in &lab.service.circuit_breaker_states()["a:1"] {
+        assert_eq!((shown.state, shown.failures), (BreakerState::Closed, 0), "{method}");
+    }
 }
 
 /// Calls that wait for a connection, for a member or for their next attempt end at once.

@@ -44,7 +44,8 @@ impl<S: Clone + Send + 'static> Pool<S> {
     /// their connections. Answers whether all of them ended by themselves.
     ///
     /// From the first moment on calls end in [`Closed`](crate::Closed), those included that were
-    /// about to make another attempt. A connection that another client shares is left to it. Asked
+    /// about to make another attempt, or that are ended with the grace: what a server may have executed
+    /// of these nobody knows, and it counts for nothing against it. A connection that another client shares is left to it. Asked
     /// again, it waits as well; it cannot be undone. Dropped, it leaves the pool closed, and its
     /// calls to themselves.
     pub async fn close(&self, grace: Duration) -> bool {

@@ -174,6 +174,11 @@ impl<S> Line<S> {
         }
     }
 
+    /// Whether its connections were ended, because the last pool that had it was closed.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.owners.load(Ordering::Acquire) == CUT
+    }
+
     /// The server said GOAWAY because of too many pings (gRFC A8): from now on half as many, on
     /// a new connection. It said so to a channel that was `calmed` so often, once, and all the calls
     /// it refused tell of it: those behind the first change nothing.

@@ -160,6 +160,11 @@ impl<S> MethodUpstream<S> {
         matches!(&self.way, Way::Pool(pooled) if pooled.is_trying())
     }
 
+    /// Whether the connection of `attempt` was ended with its client.
+    pub(crate) fn is_cut(&self, attempt: &Attempt) -> bool {
+        self.member(attempt).is_some_and(|member| member.line.is_cut())
+    }
+
     /// The transport to the place of `attempt` failed.
     pub(crate) fn lost(&self, attempt: &Attempt, error: &TransportError) {
         let Some(member) = self.member(attempt) else {
