@@ -37,6 +37,13 @@ pub enum Warning {
         /// The limit for each attempt.
         attempt_timeout: Duration,
     },
+    /// `attempt_timeout` ends the streams of a method.
+    AttemptTimeoutEndsStreams {
+        /// The limit for each attempt.
+        attempt_timeout: Duration,
+        /// The first such method of the table.
+        method: Box<str>,
+    },
     /// `attempt_timeout` without a timeout of the whole call.
     AttemptsWithoutEnd {
         /// The limit for each attempt.
@@ -125,8 +132,7 @@ pub enum Warning {
     NothingToSendAgain,
     /// A breaker that lets a trial through as soon as it is open.
     OpensForNoTime,
-    /// A breaker that one call can open by itself. Where several targets are known, each gets its
-    /// share of the attempts, rounded up.
+    /// A breaker that one call can open by itself, with a target's share of its attempts.
     OpensItself {
         /// Failures in a row that open it.
         fail_threshold: u16,
@@ -165,6 +171,13 @@ impl fmt::Display for Warning {
                 "timeout.attempt_timeout = {attempt_timeout:?} cuts an attempt off, and the call \
                  with it: DEADLINE_EXCEEDED is not among retry.codes, so it never leads to another \
                  attempt; add that code, with retry.idempotent_methods, or take the limit out"
+            ),
+            Self::AttemptTimeoutEndsStreams { attempt_timeout, method } => write!(
+                f,
+                "timeout.attempt_timeout = {attempt_timeout:?} ends a response stream, such as {}, \
+                 in the middle if it is still under way; give such methods \"none\" in \
+                 timeout.per_method, which lifts it, or take the limit out",
+                in_quotes(method)
             ),
             Self::AttemptsWithoutEnd { attempt_timeout } => write!(
                 f,
@@ -218,10 +231,8 @@ impl fmt::Display for Warning {
             ),
             Self::NeedsKit { sections } => {
                 let (last, rest) = sections.split_last().unwrap_or((&"", &[]));
-                for (number, section) in rest.iter().enumerate() {
-                    let comma = if number == 0 { "" } else { ", " };
-                    write!(f, "{comma}[{section}]")?;
-                }
+                let before: Vec<_> = rest.iter().map(|section| format!("[{section}]")).collect();
+                f.write_str(&before.join(", "))?;
                 let (and, have) = if rest.is_empty() { ("", "has") } else { (" and ", "have") };
                 write!(
                     f,

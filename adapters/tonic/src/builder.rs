@@ -115,7 +115,8 @@ impl Builder {
     }
 
     /// Another timeout for one method, given as `/package.Service/Method`; `None` leaves it
-    /// without one.
+    /// without one, and its attempts without [a limit of theirs](Self::attempt_timeout): so a
+    /// subscription lasts as long as its caller wants.
     ///
     /// # Errors
     ///
@@ -136,8 +137,9 @@ impl Builder {
         Ok(self)
     }
 
-    /// A limit for each attempt. Its expiry is retried when `DEADLINE_EXCEEDED` is in the retried
-    /// codes.
+    /// A limit for each attempt of every method but those that have
+    /// [none by name](Self::method_timeout). Its expiry is retried when `DEADLINE_EXCEEDED` is in
+    /// the retried codes. It ends a response stream too, which is an attempt to its last message.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use evenkeel_tokio::AnyRule;
 use evenkeel_tokio::core::{BreakerPolicy, Micros};
 
 use crate::warn::named;
-use crate::{Builder, HedgeDelay, HedgePolicy};
+use crate::{Builder, HedgeDelay, HedgePolicy, MethodInfo};
 
 /// Warns of settings that are right one by one and look wrong together. Each is worth one warning
 /// in the life of a client, so it is given when the client is built.
@@ -34,6 +34,7 @@ fn found(builder: &Builder) -> Vec<Warning> {
     let is_empty = builder.idempotent.as_ref().is_some_and(|list| list.is_empty());
     warnings.retain(|warning| *warning != Warning::ListedNone || (is_empty && repeats));
     warnings.extend(together.warnings());
+    warnings.extend(ended_streams(builder));
     if builder.restarts_streams && builder.retry.is_none() {
         let (path, needs) = ("retry.retry_streaming", "Builder::retry");
         warnings.push(Warning::NoEffect { path, needs });
@@ -45,6 +46,20 @@ fn found(builder: &Builder) -> Vec<Warning> {
         warnings.push(Warning::StackedRetries { max_attempts, below: None });
     }
     warnings
+}
+
+/// Only the method table says which responses are streams.
+fn ended_streams(builder: &Builder) -> Option<Warning> {
+    let attempt_timeout = limit(builder.call.attempt_timeout())?;
+    let is_cut = |method: &&MethodInfo| {
+        let own = builder.timeouts.get(method.path()).copied();
+        let timeout = own.unwrap_or_else(|| limit(builder.call.timeout()));
+        let is_endless = own == Some(None);
+        let is_over = timeout.is_some_and(|timeout| timeout <= attempt_timeout);
+        method.kind().server_streaming() && !is_endless && !is_over
+    };
+    let method = builder.methods.methods().iter().find(is_cut)?.path().into();
+    Some(Warning::AttemptTimeoutEndsStreams { attempt_timeout, method })
 }
 
 /// What the client does, whoever said it.

@@ -71,6 +71,14 @@ impl CallPolicy {
         self.with_normal_slice()
     }
 
+    /// Without a limit of its own for the call or for an attempt: for a method whose calls are to last,
+    /// such as a subscription. A limit for each attempt would end it as often as it begins, since an
+    /// attempt lasts to the stream's last message.
+    pub const fn endless(mut self) -> Self {
+        self.attempt_timeout = Micros::MAX;
+        self.unbounded()
+    }
+
     /// With this limit for each attempt. Its expiry is a `DEADLINE_EXCEEDED` *of the attempt*, and
     /// is retried when that code is in the set and time is left.
     ///

@@ -39,6 +39,9 @@ impl Any for CallPolicy {
         if any() {
             return CallPolicy::unbounded(policy);
         }
+        if any() {
+            return CallPolicy::endless(policy);
+        }
         CallPolicy::with_timeout(policy, any())
             .and_then(|policy| CallPolicy::with_attempt_timeout(policy, any()))
             .and_then(|policy| CallPolicy::with_short_slice(policy, any()))

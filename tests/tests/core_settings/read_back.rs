@@ -32,7 +32,14 @@ fn calls_and_retries() {
     let call = call.with_attempt_timeout(secs(2)).unwrap().with_hedge_after(secs(6)).unwrap();
     assert_eq!((call.retry(), call.timeout()), (&retry, span(1)));
     assert_eq!((call.attempt_timeout(), call.hedge_after()), (span(2), span(6)));
-    assert_eq!(call.unbounded().timeout(), Micros::MAX);
+    assert_eq!(
+        (call.unbounded().timeout(), call.unbounded().attempt_timeout()),
+        (Micros::MAX, span(2))
+    );
+    assert_eq!(
+        (call.endless().timeout(), call.endless().attempt_timeout()),
+        (Micros::MAX, Micros::MAX)
+    );
     assert_eq!(call.with_short_slice(secs(8)).unwrap().short_slice(), span(8));
 }
 

@@ -195,6 +195,14 @@ pub(crate) fn warnings() -> Vec<Row> {
             "a server that hangs is never left for another attempt: [deadlines](guide/deadlines.md)",
         ),
         Row::new(
+            "Warning::AttemptTimeoutEndsStreams",
+            Warning::AttemptTimeoutEndsStreams {
+                attempt_timeout: second,
+                method: "/orders.v1.Orders/Watch".into(),
+            },
+            "a subscription ends as often as it begins: [deadlines](guide/deadlines.md)",
+        ),
+        Row::new(
             "Warning::AttemptsWithoutEnd",
             Warning::AttemptsWithoutEnd { attempt_timeout: second },
             "the limit for each attempt was meant as one for the call",

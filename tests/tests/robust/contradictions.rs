@@ -6,9 +6,15 @@ use evenkeel_core::{Backoff, Code as Known, CodeSet, Jitter, RetryPolicy, Thrott
 use evenkeel_tests::Listening;
 use evenkeel_tests::pb::METHODS;
 use evenkeel_tonic::evenkeel_settings::{ServiceConfig, Settings};
-use evenkeel_tonic::{AllowList, HedgePolicy, Kit, Resilient};
+use evenkeel_tonic::{AllowList, Builder, HedgePolicy, Kit, Resilient};
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// With none for its streams, which a limit for each attempt would end.
+fn lasting(builder: Builder) -> Builder {
+    let streams = METHODS.methods().iter().filter(|method| method.kind().server_streaming());
+    streams.fold(builder, |builder, stream| builder.method_timeout(stream.path(), None).unwrap())
+}
 
 /// Settings that contradict each other are accepted, and said when the client is built.
 #[test]
@@ -37,7 +43,7 @@ fn settings_that_look_wrong_together_are_said() {
 #[test]
 fn a_limit_whose_expiry_is_final_is_said() {
     let said = Listening::begin();
-    let limited = || guarded().attempt_timeout(SECOND).unwrap();
+    let limited = || lasting(guarded()).attempt_timeout(SECOND).unwrap();
     let patient = RetryPolicy::DEFAULT.with_codes(CodeSet::RETRYABLE.with(Known::DeadlineExceeded));
     let hedge = HedgePolicy::after(SECOND).unwrap().with_max_attempts(3).unwrap();
     let variables = [
@@ -46,16 +52,17 @@ fn a_limit_whose_expiry_is_final_is_said() {
         ("EVENKEEL__RETRY__MAX_ATTEMPTS", "3"),
     ];
     let settings = Settings::new().with_environment(variables).unwrap();
-    let from_file = || guarded().settings(&settings).unwrap();
+    let from_file = || lasting(guarded()).settings(&settings).unwrap();
     for (builder, warnings) in [
         (limited(), 1),
-        (limited().retry(patient).methods(&METHODS), 0),
+        (limited().retry(patient), 0),
+        (guarded().retry(patient).attempt_timeout(SECOND).unwrap(), 1),
         (limited().retry(RetryPolicy::OFF), 0),
         (limited().idempotent(AllowList::empty()), 0),
-        (limited().methods(&METHODS).hedge(hedge), 0),
-        (limited().methods(&METHODS).method_hedge(ECHO, None).unwrap(), 1),
+        (limited().hedge(hedge), 0),
+        (limited().method_hedge(ECHO, None).unwrap(), 1),
         (from_file(), 1),
-        (from_file().retry(patient).methods(&METHODS), 0),
+        (from_file().retry(patient), 0),
     ] {
         _ = builder.build(()).unwrap();
         let told = said.take_warnings();
@@ -85,7 +92,11 @@ fn code_is_judged_as_a_file_is() {
     let with = |file: &str| builder().settings(&Settings::from_toml(file).unwrap()).unwrap();
     for (builder, word) in [
         (builder().attempt_timeout(SECOND).unwrap(), "timeout.attempt_timeout = 1s without"),
-        (limited(9 * SECOND), ""),
+        (
+            limited(9 * SECOND),
+            "attempt_timeout = 9s ends a response stream, such as \"/lab.v1.Lab/Chat\"",
+        ),
+        (lasting(limited(9 * SECOND)), ""),
         (limited(10 * SECOND), "timeout.attempt_timeout has no effect"),
         (limited(10 * SECOND).method_timeout(ECHO, None).unwrap(), ""),
         (hedged(Duration::ZERO), "hedging.delay = 0"),
@@ -168,7 +179,8 @@ fn the_times_of_a_service_config_count() {
         );
         ServiceConfig::from_json(&json).unwrap()
     };
-    let limited = || Resilient::builder().methods(&METHODS).attempt_timeout(SECOND).unwrap();
+    let limited =
+        || lasting(Resilient::builder().methods(&METHODS)).attempt_timeout(SECOND).unwrap();
     for (name, timeout, word) in [
         ("", "10s", ""),
         ("", "2s", "a retry waits 7.2"),

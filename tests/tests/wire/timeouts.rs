@@ -52,6 +52,25 @@ async fn l10_and_g52_none_is_no_deadline() {
     assert_eq!(told(bare(), within(2_000)).await, Some(2_000));
 }
 
+/// A subscription is ended by nothing but its caller, whatever attempts of other methods are given.
+#[tokio::test(start_paused = true)]
+async fn l10_none_by_name_is_no_limit_for_each_attempt_either() {
+    let items = || {
+        let begun = Reply::headers().message("1").wait(millis(3_000)).message("2");
+        begun.end(Status::ok(""))
+    };
+    let limited = || timeout(2_000).attempt_timeout(millis(500)).unwrap();
+    let lab = Lab::new(limited().method_timeout(EXPORT, None).unwrap(), [items()]);
+    let response = lab.client(EXPORT).server_streaming("all").await.unwrap();
+    let (read, status) = evenkeel_tests::drain(response.into_inner()).await;
+    assert_eq!((read.len(), status.map(|status| status.code())), (2, None));
+    // A default of none leaves attempts theirs.
+    let lab = Lab::new(client().attempt_timeout(millis(500)).unwrap(), [items()]);
+    let response = lab.client(EXPORT).server_streaming("all").await.unwrap();
+    let (read, status) = evenkeel_tests::drain(response.into_inner()).await;
+    assert_eq!((read.len(), status.unwrap().code()), (1, Code::DeadlineExceeded));
+}
+
 /// Without a timeout of ours the caller's own holds to the last message all the same.
 #[tokio::test(start_paused = true)]
 async fn l10_a_callers_deadline_holds_where_none_is_configured() {

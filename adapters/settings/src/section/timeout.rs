@@ -30,7 +30,8 @@ impl Timeout {
         self.attempt_timeout
     }
 
-    /// The methods with a timeout of their own, by full name; `None` for no limit.
+    /// The methods with a timeout of their own, by full name; `None` for no limit, and none for
+    /// each attempt.
     pub fn per_method(&self) -> impl Iterator<Item = (&str, Option<Duration>)> {
         self.per_method.iter().map(|(method, timeout)| (&**method, *timeout))
     }
@@ -65,7 +66,8 @@ impl Block for Timeout {
             "per_method",
             methods,
             &mut self.per_method,
-            "Another time for some methods, each by its full name \"/package.Service/Method\".",
+            "Another time for some methods, each by its full name \"/package.Service/Method\"; \
+             \"none\", as for a subscription, is no limit for each attempt either.",
         );
     }
 
@@ -74,9 +76,16 @@ impl Block for Timeout {
         if let Some(limit) = self.attempt_timeout {
             call = call.with_attempt_timeout(limit)?;
         }
-        self.call = timed(call, self.default)?;
+        self.call = match self.default {
+            Some(timeout) => call.with_timeout(timeout)?,
+            None => call.unbounded(),
+        };
         let calls = self.per_method.iter();
-        let calls = calls.map(|(name, timeout)| Ok((name.clone(), timed(call, *timeout)?)));
+        let own = |timeout: &Option<_>| match *timeout {
+            Some(timeout) => call.with_timeout(timeout),
+            None => Ok(call.endless()),
+        };
+        let calls = calls.map(|(name, timeout)| Ok((name.clone(), own(timeout)?)));
         self.calls = calls.collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -91,12 +100,5 @@ impl Default for Timeout {
             call: CallPolicy::DEFAULT,
             calls: BTreeMap::new(),
         }
-    }
-}
-
-fn timed(call: CallPolicy, timeout: Option<Duration>) -> Result<CallPolicy, Invalid> {
-    match timeout {
-        Some(timeout) => call.with_timeout(timeout),
-        None => Ok(call.unbounded()),
     }
 }

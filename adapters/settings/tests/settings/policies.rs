@@ -138,7 +138,7 @@ fn a_retry_policy_has_every_number_of_its_section() {
     let timed = |timeout| call.with_timeout(timeout).unwrap();
     assert_eq!(settings.call_policy("/a.B/Slow"), timed(millis(60_000)).with_retry(retry));
     let once = retry.not_idempotent();
-    assert_eq!(settings.call_policy("/a.B/Endless"), call.unbounded().with_retry(once));
+    assert_eq!(settings.call_policy("/a.B/Endless"), call.endless().with_retry(once));
     assert_eq!(settings.call_policy("/a.B/Other"), timed(millis(3_000)).with_retry(once));
 }
 

@@ -72,7 +72,7 @@ impl Builder {
         for (method, timeout) in self.timeouts {
             let policy = match timeout {
                 Some(timeout) => self.call.with_timeout(timeout)?,
-                None => self.call.unbounded(),
+                None => self.call.endless(),
             };
             timeouts.insert(method, policy);
         }
