@@ -236,7 +236,8 @@ impl Builder {
         self
     }
 
-    /// A slice of a call's time that is too short to judge a target by; 100 ms by default.
+    /// A slice of a call's time that is too short to judge a target by; 100 ms by default. A method
+    /// whose own timeouts are shorter is judged by what they give it. Zero judges every slice.
     ///
     /// # Errors
     ///

@@ -99,8 +99,8 @@ impl Block for Breaker {
             "short_slice",
             Span::ANY,
             &mut self.short_slice,
-            "An attempt that was given less than this and ran into our own deadline says nothing \
-             about its target. Zero judges every attempt.",
+            "An attempt that was given less than this, and than its method's own timeouts give it, and \
+             ran into our own deadline says nothing about its target. Zero judges every attempt.",
         );
     }
 
