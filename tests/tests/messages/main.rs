@@ -6,6 +6,7 @@
 //!
 //! `REWRITE=1 cargo test -p evenkeel-tests --test messages` writes the page again.
 
+mod bare;
 mod refusals;
 mod sources;
 mod statuses;
@@ -54,6 +55,9 @@ async fn the_page_has_every_message_and_no_other() {
         let cells = rows.iter().map(|row| [&*row.text, row.of, row.to_do]);
         section(&mut page, title, intro, head, cells);
     }
+    let texts = bare::STATUSES.iter();
+    let lines = texts.map(|(text, code, to_do)| [*text, *code, *to_do]);
+    section(&mut page, "Statuses without a type", BARE, ["message", "code", "what to do"], lines);
     let events = sources::events();
     let lines = events.iter().map(|event| [&*event.text, event.level, to_do_about(&event.text)]);
     section(&mut page, "In the log", LOG, ["message", "level", "what to do"], lines);
@@ -65,6 +69,8 @@ async fn the_page_has_every_message_and_no_other() {
     let said = events.iter().map(|event| event.text.clone()).collect();
     let known = sources::TO_DO.iter().map(|(text, _)| (*text).to_owned()).collect();
     alike(&known, &said, "is logged");
+    let known = bare::STATUSES.iter().map(|(text, ..)| (*text).to_owned()).collect();
+    alike(&known, &bare::statuses(), "is the message of a status");
     hold("docs/messages.md", &page);
 }
 
@@ -146,5 +152,7 @@ const READ: &str =
 const TARGETS: &str = "What is refused as a target, in code and in `channel.targets`.";
 const WARNINGS: &str = "Given when a client is built, and by `evenkeel check`. Nothing is refused: \
     somebody may mean it.";
+const BARE: &str =
+    "What `evenkeel-tonic` says for itself in a `tonic::Status`, with … for what differs.";
 const LOG: &str = "`tracing` events with the target `evenkeel`. All have the field `upstream`, the \
     client, and many more: `member`, one of those it calls; `method`.\nWhat is wrong with a client's settings or surroundings is said once in its life.";

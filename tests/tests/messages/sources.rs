@@ -110,7 +110,7 @@ pub(crate) fn words_of_reasons() -> BTreeMap<String, String> {
 }
 
 /// The strings between the brackets of a call.
-fn literals(call: &str) -> Vec<String> {
+pub(crate) fn literals(call: &str) -> Vec<String> {
     let (mut depth, mut found, mut letters) = (1, Vec::new(), call.chars());
     while let Some(letter) = letters.next() {
         match letter {
@@ -127,7 +127,7 @@ fn literals(call: &str) -> Vec<String> {
 }
 
 /// A string up to its closing quote; a backslash at the end of a line joins it with the next.
-fn literal(letters: &mut core::str::Chars<'_>) -> String {
+pub(crate) fn literal(letters: &mut core::str::Chars<'_>) -> String {
     let mut text = String::new();
     while let Some(letter) = letters.next() {
         match letter {
@@ -153,7 +153,7 @@ fn sources() -> impl Iterator<Item = String> {
     packages.into_iter().flat_map(|package| files(&root().join(package).join("src")))
 }
 
-fn files(folder: &Path) -> Vec<String> {
+pub(crate) fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -51,6 +51,11 @@ fn said<E: Error + 'static>(status: &Status) -> String {
 async fn local() -> Vec<Row> {
     let busy = || Reply::status(Status::unavailable("busy"));
     let stopped = orders().retry(RetryPolicy::DEFAULT).build(Stub::new([busy()])).unwrap();
+    let mut unreadable = Status::unavailable("busy");
+    unreadable.metadata_mut().insert("grpc-retry-pushback-ms", "soon".parse().unwrap());
+    let unreadable =
+        orders().retry(RetryPolicy::DEFAULT).build(Stub::new([Reply::status(unreadable)]));
+    let unreadable = fails(unreadable.unwrap()).await;
     let never = orders().timeout(SECOND).unwrap().build(Stub::new([busy()])).unwrap();
     let never = fails(never).await;
     let once = BreakerPolicy::new(Consecutive::new(1).unwrap());
@@ -70,6 +75,11 @@ async fn local() -> Vec<Row> {
             said::<Stopped>(&fails(stopped).await),
             "the status is the last attempt's own; the reason says why there was no other, and has \
              a row of its own below",
+        ),
+        Row::new(
+            "Stopped",
+            said::<Stopped>(&unreadable),
+            "whoever writes that header has a fault to mend; the reason is `PushedBack`",
         ),
         Row::new(
             "Stopped",
