@@ -137,7 +137,7 @@ where
             }
             Err(status) => {
                 if let Some(mut seen) = seen {
-                    seen.over(Err(&status));
+                    seen.over(Err(&status), None);
                 }
                 ResponseFuture::refused(status)
             }

@@ -96,6 +96,14 @@ async fn which_limit_was_too_short_is_in_the_event() {
     let fields = |field| told.iter().map(|event| event.field(field)).collect::<Vec<_>>();
     assert_eq!(fields("reason"), [Some("not_retryable"); 3]);
     assert_eq!(fields("limit"), [Some("timeout"), Some("attempt_timeout"), None]);
+
+    // Nothing was late, but the wait before another attempt would have been.
+    let tracer = Tracer::begin();
+    let slow = client().spans().retry(retries(2, 5_000)).timeout(millis(2_000)).unwrap();
+    Lab::new(slow, [busy()]).unary(ECHO).await.unwrap_err();
+    let [denied] = &*tracer.events("retry denied") else { panic!("one") };
+    let told = ["reason", "limit"].map(|field| denied.field(field));
+    assert_eq!(told, [Some("deadline"), Some("timeout")]);
 }
 
 #[tokio::test(start_paused = true)]

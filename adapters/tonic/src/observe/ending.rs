@@ -21,7 +21,7 @@ pub(super) struct Ending {
     pub(super) local: Option<&'static str>,
     /// Why there was no further attempt, where one could have been wanted.
     pub(super) denied: Option<&'static str>,
-    /// Which limit of its time was up, where one was.
+    /// Which limit of its time was up, or too near for a retry, where one was.
     pub(super) limit: Option<&'static str>,
 }
 
@@ -77,6 +77,14 @@ impl Ending {
         }
         let limit = cause::<DeadlinePassed>(status).map(|passed| passed.limit.name());
         Self { kind, code, local: ours(status), denied, limit }
+    }
+
+    /// With the limit that left no time for a retry, where it was none that passed.
+    pub(super) fn within(mut self, limit: Option<&'static str>) -> Self {
+        if self.denied == Some("deadline") {
+            self.limit = self.limit.or(limit);
+        }
+        self
     }
 
     /// Where the error came from.

@@ -98,9 +98,9 @@ impl Seen {
         self.view.observing.sheltered(run);
     }
 
-    /// The call is over. The first word counts.
-    pub(crate) fn over(&mut self, result: Result<(), &Status>) {
-        self.end(Ending::of(result), result.err());
+    /// The call is over, which had its time of `limit`. The first word counts.
+    pub(crate) fn over(&mut self, result: Result<(), &Status>, limit: Option<&'static str>) {
+        self.end(Ending::of(result).within(limit), result.err());
     }
 
     fn end(&mut self, ending: Ending, status: Option<&Status>) {

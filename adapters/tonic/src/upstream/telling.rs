@@ -29,7 +29,7 @@ impl<S> MethodUpstream<S> {
     /// Tells the call's record how it ended.
     pub(crate) fn over(&mut self, result: Result<(), &Status>) {
         if let Some(mut seen) = self.seen.take() {
-            seen.over(result);
+            seen.over(result, result.err().map(|_| self.limit().name()));
         }
     }
 
