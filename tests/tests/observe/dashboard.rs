@@ -17,6 +17,8 @@ use crate::lab::{ECHO, Lab, busy, counted, millis, ok, opens_after, pass, refuse
 
 const DASHBOARD: &str = include_str!("../../../adapters/tonic/dashboards/evenkeel.json");
 
+const PAGE: &str = include_str!("../../../docs/observability.md");
+
 /// Writes down which instruments are made, whether or not anything is ever recorded, and the name of
 /// each for Prometheus.
 #[derive(Default)]
@@ -170,6 +172,29 @@ fn it_has_the_panels_people_look_for() {
     }
 }
 
+/// The trial of a breaker whose call then ends in its refusal has reached a server: it is among the
+/// attempts, and its call must be among the calls they are divided by.
+#[tokio::test(start_paused = true)]
+async fn an_outage_that_a_breaker_answers_is_no_amplification() {
+    let figures = Figures::new();
+    let lab = Lab::new(counted(&figures).retry(retries(3, 1)).breaker(opens_after(3)), [busy()]);
+    for _ in 0..20 {
+        _ = lab.unary(ECHO).await;
+        pass(10_000).await;
+    }
+    let read = figures.read();
+    // The first call opens it with its third attempt; each trial after that is a call's only one.
+    let attempts = read.of("grpc.client.attempt.started", &[]);
+    assert!(attempts > 5.0);
+    assert_eq!(read.of("resilience.retry.calls", &[]), attempts - 2.0);
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let shown = dashboard["panels"][2]["targets"][0]["expr"].as_str().unwrap();
+    for query in [shown, alerts().next().unwrap()] {
+        let (_, below) = query.split_once(" / ").unwrap();
+        assert!(below.contains("resilience_retry_calls_total"), "{below}");
+    }
+}
+
 /// A connection that is made, one that is not, and one that ends.
 async fn connections(figures: &Figures) {
     let net = Network::new();
@@ -223,6 +248,12 @@ impl Query {
     }
 }
 
+/// The alerts on the page, in the order in which they stand there.
+fn alerts() -> impl Iterator<Item = &'static str> {
+    let (_, behind) = PAGE.split_once("```promql\n").expect("a block of them");
+    behind.split_once("```").expect("an end of it").0.lines()
+}
+
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(|word| !word.is_empty())
@@ -234,13 +265,13 @@ fn metric(series: &str) -> String {
     ends.iter().find_map(|end| series.strip_suffix(end)).unwrap_or(series).to_owned()
 }
 
-/// Every query of every panel.
+/// Every query of every panel, and of the alerts on the page.
 fn queries() -> Vec<Query> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
-    let queries: Vec<_> =
-        targets.map(|target| Query::of(target["expr"].as_str().unwrap())).collect();
+    let shown = targets.map(|target| Query::of(target["expr"].as_str().unwrap()));
+    let queries: Vec<_> = shown.chain(alerts().map(Query::of)).collect();
     assert!(queries.len() > 15);
     queries
 }
