@@ -119,6 +119,9 @@ pub mod guide {
     #[doc = include_str!("../../docs/guide/retries.md")]
     pub struct Retries;
 
+    #[doc = include_str!("../../docs/guide/service.md")]
+    pub struct Service;
+
     #[doc = include_str!("../../docs/guide/streams.md")]
     pub struct Streams;
 }
