@@ -20,7 +20,17 @@ fn versions(toml: &str) -> BTreeMap<&str, &str> {
 fn a_program_of_ones_own_has_the_versions_of_the_images() {
     let of_images = versions(WORKSPACE);
     let blocks = PAGE.split("```toml\n# Cargo.toml").skip(1);
-    let blocks: Vec<_> = blocks.map(|rest| versions(rest.split("```").next().unwrap())).collect();
+    let blocks: Vec<_> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
+    for block in &blocks {
+        // The bytes that the page tells are those of the images' profile.
+        let (_, profile) = block.split_once("\n[profile.release]").expect("a profile");
+        let set = |line: &&str| line.contains(" = ");
+        for line in profile.lines().filter(set) {
+            assert!(WORKSPACE.lines().any(|known| known == line), "{line}");
+        }
+    }
+    let blocks: Vec<_> =
+        blocks.iter().map(|block| versions(block.split("\n[profile").next().unwrap())).collect();
     assert_eq!(blocks.len(), 2, "with embassy, and without");
     for (name, version) in blocks.iter().flatten() {
         match of_images.get(name) {
