@@ -6,7 +6,7 @@
 //! executor. Nothing is logged and nobody's code is called while it is held: on a Cortex-M0 the
 //! masked section is the table's own few hundred instructions and no more.
 
-use core::cell::RefCell;
+use core::cell::{RefCell, RefMut};
 
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
@@ -122,11 +122,8 @@ impl<R: RawMutex> Tokens<R> {
     }
 
     fn record(&self, report: &Report, codes: CodeSet) {
-        self.left.lock(|left| {
-            if let Ok(mut left) = left.try_borrow_mut() {
-                left.record(report, codes, self.policy);
-            }
-        });
+        let book = |mut left: RefMut<'_, Throttle>| left.record(report, codes, self.policy);
+        self.left.lock(|left| _ = left.try_borrow_mut().map(book));
     }
 
     fn allow(&self) -> bool {

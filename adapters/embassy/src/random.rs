@@ -5,7 +5,7 @@
 //! generator that is asked once at boot; those block for tens of microseconds and more, so what
 //! follows is software.
 
-use core::cell::RefCell;
+use core::cell::{RefCell, RefMut};
 
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
@@ -53,11 +53,8 @@ impl<R: RawMutex> Seeds<R> {
     }
 
     fn start(&self, seed: u32) {
-        self.0.lock(|rng| {
-            if let Ok(mut rng) = rng.try_borrow_mut() {
-                *rng = SmallRng::seeded(seed);
-            }
-        });
+        let begin = |mut rng: RefMut<'_, SmallRng>| *rng = SmallRng::seeded(seed);
+        self.0.lock(|rng| _ = rng.try_borrow_mut().map(begin));
     }
 }
 

@@ -4,7 +4,7 @@
 //! every call, session or bus transfer that has promised to be over by a deadline is within it: a
 //! task that hangs in a driver, where no timeout reaches it, lets the dog bite.
 
-use core::cell::RefCell;
+use core::cell::{RefCell, RefMut};
 
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::RawMutex;
@@ -74,13 +74,10 @@ impl<R: RawMutex, const N: usize> OnTime<R, N> {
     }
 
     fn forget(&self, slot: u8) {
-        self.0.lock(|promises| {
-            if let Ok(mut promises) = promises.try_borrow_mut()
-                && let Some(promise) = promises.get_mut(usize::from(slot))
-            {
-                *promise = None;
-            }
-        });
+        let forget = |mut promises: RefMut<'_, [Option<Deadline>; N]>| {
+            _ = promises.get_mut(usize::from(slot)).and_then(Option::take);
+        };
+        self.0.lock(|promises| _ = promises.try_borrow_mut().map(forget));
     }
 }
 
