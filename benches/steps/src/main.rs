@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 /// As they were counted, with the loop around a step (three to six) in them. Built together with what
-/// is below them, as `benches/peers` is, most take less: a call under tokio 282.
+/// is below them, as `benches/peers` is, most take less: a call under tokio 291.
 const LIMITS: [Limit; 8] = [
     Limit { title: TITLE, name: "backoff: the random number given", beside: None, most: 17 },
     Limit { title: TITLE, name: "breaker, closed: admit, record", beside: None, most: 18 },
