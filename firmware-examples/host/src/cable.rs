@@ -5,21 +5,38 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The cable of the one board.
+/// Where QEMU listens. With it goes the file: whoever pulls the cable may outlive the run.
 #[derive(Debug)]
+pub(crate) struct Socket(PathBuf);
+
+impl Socket {
+    /// A socket of its own; `name` tells it from others.
+    pub(crate) fn new(name: u32) -> Self {
+        Self(std::env::temp_dir().join(format!("evenkeel-qmp-{name}")))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The cable of the one board.
+#[derive(Clone, Debug)]
 pub(crate) struct Cable {
     socket: PathBuf,
 }
 
 impl Cable {
-    /// A cable with a socket of its own; `name` tells it from others.
-    pub(crate) fn new(name: u32) -> Self {
-        Self { socket: std::env::temp_dir().join(format!("evenkeel-qmp-{name}")) }
-    }
-
-    /// Where QEMU listens.
-    pub(crate) fn socket(&self) -> &Path {
-        &self.socket
+    /// The cable of the board whose QEMU listens there.
+    pub(crate) fn new(socket: &Socket) -> Self {
+        Self { socket: socket.path().into() }
     }
 
     /// Takes the cable out, and puts it back after a while.
@@ -41,13 +58,6 @@ impl Cable {
         say(&link(false))?;
         std::thread::sleep(out_for);
         say(&link(true))
-    }
-}
-
-impl Drop for Cable {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = std::fs::remove_file(&self.socket);
     }
 }
 

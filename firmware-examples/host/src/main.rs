@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use board::Board;
-use cable::Cable;
+use cable::{Cable, Socket};
 use ledger::Ledger;
 
 fn main() -> ExitCode {
@@ -42,9 +42,9 @@ fn main() -> ExitCode {
 
 fn run(board: Board, elf: &str, seed: &str) -> std::io::Result<u8> {
     let ledger = Arc::new(Ledger::default());
-    let cable = Arc::new(Cable::new(std::process::id()));
-    let port = server::start(Arc::clone(&ledger), Arc::clone(&cable))?;
-    let (mut qemu, mut console) = board.run(elf, &format!("{port} {seed}"), cable.socket())?;
+    let socket = Socket::new(std::process::id());
+    let port = server::start(Arc::clone(&ledger), Cable::new(&socket))?;
+    let (mut qemu, mut console) = board.run(elf, &format!("{port} {seed}"), socket.path())?;
     let status = wait(&mut qemu)?;
     let _ = console.wait();
     let faults = ledger.faults();

@@ -17,12 +17,12 @@ use crate::ledger::Ledger;
 /// # Errors
 ///
 /// When there is none.
-pub(crate) fn start(ledger: Arc<Ledger>, cable: Arc<Cable>) -> io::Result<u16> {
+pub(crate) fn start(ledger: Arc<Ledger>, cable: Cable) -> io::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
     thread::spawn(move || {
         for connection in listener.incoming().flatten() {
-            let (ledger, cable) = (Arc::clone(&ledger), Arc::clone(&cable));
+            let (ledger, cable) = (Arc::clone(&ledger), cable.clone());
             // An error here is what the firmware did on purpose: it hung up.
             thread::spawn(move || serve(&connection, &ledger, &cable));
         }
@@ -30,7 +30,7 @@ pub(crate) fn start(ledger: Arc<Ledger>, cable: Arc<Cable>) -> io::Result<u16> {
     Ok(port)
 }
 
-fn serve(connection: &TcpStream, ledger: &Arc<Ledger>, cable: &Arc<Cable>) -> io::Result<()> {
+fn serve(connection: &TcpStream, ledger: &Arc<Ledger>, cable: &Cable) -> io::Result<()> {
     connection.set_read_timeout(Some(Duration::from_secs(10)))?;
     let line = first_line(connection)?;
     let mut words = line.split_whitespace();
@@ -62,7 +62,7 @@ fn serve(connection: &TcpStream, ledger: &Arc<Ledger>, cable: &Arc<Cable>) -> io
         }
         "unplug" => {
             answer(&ok)?;
-            let (ledger, cable) = (Arc::clone(ledger), Arc::clone(cable));
+            let (ledger, cable) = (Arc::clone(ledger), cable.clone());
             thread::spawn(move || {
                 // The answer is on its way; the cable follows it.
                 thread::sleep(Duration::from_millis(20));
