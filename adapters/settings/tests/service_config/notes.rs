@@ -40,6 +40,7 @@ fn what_is_not_known_is_skipped_and_said() {
         ]
     );
     assert_eq!(config.call_policy("/a.B/C").retry().max_attempts(), 5);
+    assert!(read(&retry("maxAttempts", "5")).notes().is_empty());
 }
 
 /// Three attempts of ours, each of which is five of the channel's: fifteen.

@@ -109,3 +109,21 @@ fn a_place_counts_characters_and_lines_of_any_kind() {
         "{refused}"
     );
 }
+
+#[test]
+fn what_is_just_within_a_limit_is_read() {
+    let service = |length: usize| format!("[health]\nservice = \"{}\"", "a".repeat(length));
+    toml(&service(4_096));
+    assert!(refused(&service(4_097)).ends_with("must be one line of at most 4096 bytes"));
+    let ratio = |digits: &str| format!("[throttle]\ntoken_ratio = {digits}");
+    toml(&ratio("0.125"));
+    toml(&ratio("0.1250"));
+    assert!(refused(&ratio("0.1255")).ends_with("must have at most three decimals"));
+    assert!(refused(&ratio("-0.12")).ends_with("from 0.001 to 1000.0, to three decimals"));
+    // As many letters as the name that was meant may have, to be looked for among those there are.
+    let near = |length: usize| {
+        let key = format!("idempotent_method{}", "s".repeat(length - "idempotent_method".len()));
+        refused(&format!("[retry]\n{key} = []")).contains("did you mean")
+    };
+    assert!(near(19) && !near(49));
+}
