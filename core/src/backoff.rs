@@ -209,19 +209,29 @@ impl Backoff {
     /// The next delay; moves `growth` one step on and draws at most one random number.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn next_delay(&self, growth: &mut Growth, rng: &mut impl Random) -> Micros {
-        let cap = self.max.as_micros();
-        let last = growth.0;
+        let (raw, Range { low, width }) = self.next_range(*growth);
+        let drawn = if width == 0 { 0 } else { scale(width.wrapping_add(1), rng.next_u32()) };
+        let delay = low.wrapping_add(drawn);
+        growth.0 = if matches!(self.shape, Shape::Decorrelated) { delay } else { raw };
+        Micros::from_micros(delay)
+    }
+
+    /// The longest that the next delay may be.
+    pub(crate) fn longest_next(&self, growth: Growth) -> Micros {
+        let (_, Range { low, width }) = self.next_range(growth);
+        Micros::from_micros(low.wrapping_add(width))
+    }
+
+    /// The next delay before jitter, and what it is drawn from.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn next_range(&self, Growth(last): Growth) -> (u64, Range) {
         let grown = if last == 0 {
             self.initial.as_micros()
         } else {
             (self.grown.0)(last, self.multiplier)
         };
-        let raw = grown.min(cap);
-        let Range { low, width } = (self.range.0)(self, Step { raw, last });
-        let drawn = if width == 0 { 0 } else { scale(width.wrapping_add(1), rng.next_u32()) };
-        let delay = low.wrapping_add(drawn);
-        growth.0 = if matches!(self.shape, Shape::Decorrelated) { delay } else { raw };
-        Micros::from_micros(delay)
+        let raw = grown.min(self.max.as_micros());
+        (raw, (self.range.0)(self, Step { raw, last }))
     }
 
     #[cfg_attr(target_pointer_width = "64", inline)]

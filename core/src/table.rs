@@ -60,7 +60,10 @@ pub struct BreakerTable<K, const N: usize, T: Trip = Consecutive> {
 
 impl<K: Copy + Eq, const N: usize, T: Trip> BreakerTable<K, N, T> {
     /// An empty table; all zero in memory.
+    ///
+    /// A table without a slot, which would guard nobody, does not compile.
     pub const fn new() -> Self {
+        const { assert!(N >= 1, "a table needs a slot: with N = 0 no breaker guards anybody") }
         Self {
             keys: [None; N],
             breakers: [const { CircuitBreaker::closed() }; N],

@@ -86,6 +86,23 @@ fn windows_judge_their_calls_and_no_others() {
     });
 }
 
+/// A policy may be exchanged while its breaker stays, as by a device that reads a new one.
+#[test]
+fn another_length_begins_a_new_window() {
+    let (wide, narrow) = (LastN::<4>::new(100, 20, 50), LastN::<4>::new(10, 5, 50));
+    let (wide, narrow) = (wide.unwrap(), narrow.unwrap());
+    for (before, after) in [(wide, narrow), (narrow, wide)] {
+        let mut memory = LastN::<4>::EMPTY;
+        for _ in 0..100 {
+            assert!(!before.count(&mut memory, Instant::ZERO, Verdict::Success));
+        }
+        for number in 1..=after.min_calls() {
+            let opened = after.count(&mut memory, Instant::ZERO, Verdict::Failure);
+            assert_eq!(opened, number == after.min_calls(), "{after:?}, failure {number}");
+        }
+    }
+}
+
 #[test]
 fn a_full_bucket_keeps_its_share() {
     let window = |percent| TimeWindow::<10>::new(Duration::from_secs(10), 1_000, percent).unwrap();

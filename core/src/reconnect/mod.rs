@@ -213,8 +213,8 @@ impl Reconnect {
     /// Says that the medium below has come back: the cable, the association.
     ///
     /// What brought it back, a switch or an access point, brought it back for everybody on it. So a
-    /// dial that was due in the meantime is drawn anew, over one step of the backoff or over as long
-    /// as it is overdue, whichever is shorter; one that is due later stays.
+    /// dial that was due in the meantime is drawn anew, evenly over one step of the backoff or over as
+    /// long as it is overdue, whichever is shorter; one that is due later stays.
     ///
     /// It is drawn anew three times at most: a driver that cannot tell a medium that was gone from
     /// one that is slow to answer says this before every dial, and would never make one.
@@ -222,11 +222,10 @@ impl Reconnect {
         let now = self.moved_on(now);
         let overdue = now.since(self.at);
         if matches!(self.phase, Phase::Waiting) && !overdue.is_zero() && self.put_off < PUT_OFF {
-            let mut step = self.growth;
-            let again = policy.backoff().next_delay(&mut step, &mut self.rng);
-            // What came due within a moment needs no more than that to be as far apart again.
-            let moment = Micros::from_micros(scale(overdue.as_micros(), self.rng.next_u32()));
-            self.at = now.after(again.shorter(moment));
+            // Evenly, whatever the jitter: what is drawn around a delay would come together again. And
+            // what came due within a moment needs no more than that to be as far apart again.
+            let over = policy.backoff().longest_next(self.growth).shorter(overdue).as_micros();
+            self.at = now.after(Micros::from_micros(scale(over, self.rng.next_u32())));
             self.put_off = self.put_off.saturating_add(1);
         }
     }

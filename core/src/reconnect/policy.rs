@@ -64,7 +64,9 @@ impl ReconnectPolicy {
         Ok(self)
     }
 
-    /// With these waits after a failed dial or a lost session.
+    /// With these waits after a failed dial or a lost session, and with their jitter: what
+    /// [`Backoff::new`] gives has a tenth to either side, which is little for many who lost the same
+    /// peer, where the default has full jitter.
     ///
     /// # Errors
     ///

@@ -94,8 +94,8 @@ impl Default for LastN<4> {
     }
 }
 
-/// What [`LastN`] remembers: a ring with one bit per call. It belongs to one rule: under another `n`
-/// its bits would be those of other calls.
+/// What [`LastN`] remembers: a ring with one bit per call. A rule with another `n` begins anew: its
+/// bits would be those of other calls.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LastNMemory<const WORDS: usize> {
@@ -104,10 +104,17 @@ pub struct LastNMemory<const WORDS: usize> {
     at: u16,
     calls: u16,
     bad: u16,
+    /// Of the rule it counts for; 0 before the first call.
+    n: u16,
 }
 
 impl<const WORDS: usize> LastNMemory<WORDS> {
+    const EMPTY: Self = Self { bits: [0; WORDS], at: 0, calls: 0, bad: 0, n: 0 };
+
     fn push(&mut self, n: u16, is_bad: bool) {
+        if self.n != n {
+            *self = Self { n, ..Self::EMPTY };
+        }
         let mask = 1u32.wrapping_shl(u32::from(self.at));
         let Some(word) = self.bits.get_mut(usize::from(self.at >> 5)) else { return };
         if self.calls < n {
@@ -130,7 +137,7 @@ impl<const WORDS: usize> LastNMemory<WORDS> {
 
 impl<const WORDS: usize> Trip for LastN<WORDS> {
     type Memory = LastNMemory<WORDS>;
-    const EMPTY: Self::Memory = LastNMemory { bits: [0; WORDS], at: 0, calls: 0, bad: 0 };
+    const EMPTY: Self::Memory = LastNMemory::EMPTY;
 
     fn count(&self, memory: &mut Self::Memory, _now: Instant, verdict: Verdict) -> bool {
         let is_bad = self.bad.matches(verdict);

@@ -4,7 +4,9 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use evenkeel_core::{Instant, Micros, Reconnect, ReconnectAction, ReconnectPolicy, checked};
+use evenkeel_core::{
+    Backoff, Instant, Jitter, Micros, Reconnect, ReconnectAction, ReconnectPolicy, checked,
+};
 use evenkeel_tests::ensure;
 use evenkeel_tests::model::on_random;
 use proptest::collection::vec;
@@ -127,4 +129,28 @@ fn a_switch_that_flaps_is_no_starting_gun() {
         ensure!(most < Some(&20), "{most:?} of 400 in a tenth of a second: {outages:?}");
         Ok(())
     });
+}
+
+/// Devices that wake at the same instant, as at the full hour, are spread by nothing but this.
+#[test]
+fn those_that_wake_together_are_even_with_any_jitter() {
+    let backoff = checked!(Backoff::new(Duration::from_secs(1), Duration::from_secs(120)));
+    for jitter in [Jitter::None, Jitter::Equal, Jitter::Full, Jitter::Proportional(100)] {
+        let policy = AT_ONCE.with_backoff(backoff.with_jitter(jitter).unwrap()).unwrap();
+        let mut fifths = [0; 5];
+        for seed in 0..1_000 {
+            let mut link = Reconnect::new(seed);
+            let ReconnectAction::Dial(first) = link.poll(START, &policy) else { panic!("a dial") };
+            let due = link.failed(START, first, None, &policy).unwrap().dial_at;
+            let woken = due.after(Micros::from_millis(3_600_000));
+            link.carrier_back(woken, &policy);
+            let ReconnectAction::WaitUntil(at) = link.poll(woken, &policy) else {
+                panic!("{jitter:?}: {seed} dials as it wakes")
+            };
+            // A step of two seconds, and a tenth of it where that is added.
+            let fifth = at.since(woken).as_micros() / 440_000;
+            fifths[usize::try_from(fifth).unwrap()] += 1;
+        }
+        assert!(fifths.iter().all(|each| (100..300).contains(each)), "{jitter:?}: {fifths:?}");
+    }
 }
